@@ -17,6 +17,7 @@
 #include "supervisor/core/clock_change.h"
 #include "supervisor/core/full_disk.h"
 #include "supervisor/core/memory_trim.h"
+#include "supervisor/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,17 @@ static void raise_limits(const struct config *c)
 
 /* --- the loop's own events -------------------------------------------- */
 
+/* Memory may be ahead of the rows. */
+static void on_txn_failed(void *arg, const struct err *failed)
+{
+	struct supervisor *s = arg;
+
+	if (failed && failed->code == ERR_MOVED && !control_file_in_place(s))
+		return;
+	inflight_rolled_back(s);
+	runs_read_again(s);
+}
+
 static void before_commit(void *arg)
 {
 	struct supervisor *s = arg;
@@ -57,8 +69,7 @@ static void before_commit(void *arg)
 	if (s->txn.refused)
 		return;
 	inflight_before_commit(s);
-	schedule_runs(s);
-	queue_set_alarm(s);
+	runs_before_commit(s);
 	notify_host_watchers(s);
 }
 
@@ -90,7 +101,6 @@ static void end_with_space(struct supervisor *s)
 static void on_tick(uv_timer_t *h)
 {
 	struct supervisor *s = h->data;
-	struct err e;
 
 	notify("WATCHDOG=1");
 	if (s->read_only) {
@@ -101,13 +111,8 @@ static void on_tick(uv_timer_t *h)
 		return;
 	agent_threads_tick(s->agent_threads);
 	steady_check(s);
-	if (ipc_server_check(s->ipc, &e) < 0)
-		log_error(LT("msg", "workers cannot connect"),
-			  LT("error", e.text));
-	if (s->ticks == 0)
-		run_sandbox_log_missing(s);
-	prefork_remove_cgroups(s);
-	memory_cache(&s->cache, s->db, s->channels->moved);
+	runs_tick(s);
+	memory_cache(&s->cache, s->db, channels_moved(s));
 	if (s->ticks % SHRINK_TICKS == 0) {
 		memory_trim();
 		disk_reserve(&s->home);
@@ -119,6 +124,73 @@ static void on_tick(uv_timer_t *h)
 		trim_host_log(s);
 	if (!s->stopping)
 		jobs_tick(&s->jobs);
+}
+
+/* After the commit, so that whoever asked has its answer. */
+static void end_loop(void *arg, const struct err *failed)
+{
+	struct supervisor *s = arg;
+
+	if (failed)
+		return;
+	s->ended = true;
+	channels_leave(s);
+}
+
+void end_if_done(struct supervisor *s)
+{
+	if (s->stopping && runs_are_over(s) && !s->ended)
+		txn_on_commit(&s->txn, end_loop, s);
+}
+
+static int stop_supervisor(struct supervisor *s, const char *intent,
+			   const char *by, struct completion done,
+			   struct err *e)
+{
+	struct shutdown_intent_put_in row = {
+		.intent = intent,
+		.by = by,
+		.at = clock_now(),
+		.active = runs_count(s),
+	};
+
+	if (strcmp(intent, "restart") != 0 && strcmp(intent, "down") != 0 &&
+	    strcmp(intent, "down-now") != 0)
+		return err_set(e, ERR_USAGE,
+			       "the intent must be restart, down or down-now");
+	if (!s->read_only)
+		(void)control_file_in_place(s);
+	if (s->txn.refused) { /* nothing can be recorded, and nothing lost */
+		s->stopping = true;
+		complete_later(s, done, intent, true, intent);
+		txn_on_commit(&s->txn, end_loop, s);
+		return 0;
+	}
+	if (txn_begin(&s->txn, e) ||
+	    sql_exec(s->db, Q_SHUTDOWN_INTENT_PUT, &row, e) < 0)
+		return -1;
+	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
+		return -1;
+	log_info(LT("msg", "asked to go"), LT("intent", intent), LT("by", by),
+		 LI("active", runs_count(s)));
+	notify("STOPPING=1");
+	s->stopping = true;
+	complete_later(s, done, intent, true, intent);
+	if (!strcmp(intent, "restart"))
+		txn_on_commit(&s->txn, end_loop, s);
+	else
+		idle_evict_all(s, NULL);
+	if (!strcmp(intent, "down-now"))
+		runs_stop_all(s, by);
+	end_if_done(s);
+	return 0;
+}
+
+int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
+		    struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, stop_supervisor(s, intent, by, done, e), e);
 }
 
 static void on_signal(uv_signal_t *h, int signum)
@@ -148,8 +220,6 @@ static void start_handles(struct supervisor *s)
 {
 	static const int numbers[] = {SIGTERM, SIGINT};
 
-	start_timer(s, &s->alarm);
-	start_timer(s, &s->retry);
 	start_timer(s, &s->tick);
 	uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -261,15 +331,15 @@ static int start_services(struct supervisor *s, struct err *e)
 	s->agent_threads = agent_threads_new(&s->loop);
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	jobs_init(&s->jobs, &s->home, &s->config, s->db);
-	prefork_open(s);
+	runs_init(s);
 	if (s->read_only)
 		return start_reading(s, e);
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
 	s->place.spawner = s->spawn.pid;
-	if (recover_runs(s, e) || channels_open(s, e) || retention_open(s, e) ||
-	    channel_delete_open(s, e) || messages_open(s, e) ||
+	if (runs_recover(s, e) || channels_open(s, e) || retention_open(s, e) ||
+	    channel_delete_open(s, e) || runs_listen(s, e) ||
 	    api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
@@ -277,18 +347,10 @@ static int start_services(struct supervisor *s, struct err *e)
 
 /* --- end -------------------------------------------------------------- */
 
-static void forget(struct active_run *l, void *arg)
-{
-	(void)arg;
-	active_run_drop(l);
-}
-
 static void close_handles(struct supervisor *s)
 {
-	uv_timer_t *timers[] = {&s->alarm, &s->retry, &s->tick};
-
-	for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
-		uv_close((uv_handle_t *)timers[i], NULL);
+	uv_close((uv_handle_t *)&s->tick, NULL);
+	runs_close_timers(s);
 	for (size_t i = 0; i < sizeof s->signals / sizeof s->signals[0]; i++)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
@@ -304,11 +366,7 @@ static void stop(struct supervisor *s)
 	jobs_close(&s->jobs);
 	retention_close(s);
 	channel_delete_close(s);
-	spawn_close(&s->spawn);
-	prefork_close(s);
-	messages_close(s);
-	active_run_each(&s->active, forget, NULL);
-	idle_forget_all(s);
+	runs_close(s);
 	txn_close(&s->txn);
 	agent_threads_close(s->agent_threads);
 	close_handles(s);
@@ -316,6 +374,7 @@ static void stop(struct supervisor *s)
 	agent_threads_free(s->agent_threads);
 	api_close(s->api);
 	channels_free(s);
+	runs_free(s);
 	uv_loop_close(&s->loop);
 	if (!s->read_only && control_unlock(s->db, &e))
 		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
@@ -339,10 +398,10 @@ static void run_loop(struct supervisor *s)
 {
 	s->started_at = clock_now();
 	log_info(LT("msg", "ready"), LT("home", s->home.root),
-		 LI("epoch", s->epoch), LI("adopted", s->active.count));
+		 LI("epoch", s->epoch), LI("adopted", runs_count(s)));
 	notify("READY=1");
 	uv_run(&s->loop, UV_RUN_DEFAULT);
-	log_info(LT("msg", "going"), LI("active", s->active.count));
+	log_info(LT("msg", "going"), LI("active", runs_count(s)));
 }
 
 /* ERR_BUSY with its pid, if the control plane names the other supervisor. */

@@ -156,6 +156,7 @@ int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 	uv_timer_init(loop, &w->soon);
 	w->timer.data = w->soon.data = w;
 	uv_timer_start(&w->timer, on_tick, TICK_MS, TICK_MS);
+	mail_open(w);
 	*out = w;
 	return 0;
 }

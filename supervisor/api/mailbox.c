@@ -11,6 +11,12 @@
 #include "supervisor/api/routes.h"
 #include "supervisor/core/supervisor.h"
 
+static void hint_mailbox(void *arg, const struct err *failed)
+{
+	if (!failed)
+		send_hint(arg, &(struct hint){.kind = HINT_MAILBOX});
+}
+
 static int send_message(struct api_request *q, const struct api_letter *l,
 			struct err *e)
 {
@@ -26,13 +32,13 @@ static int send_message(struct api_request *q, const struct api_letter *l,
 
 	if ((l->to &&
 	     (message_address(l->to, &m.agent, &m.session, &q->arena, e) ||
-	      mail_check_agent(s, m.agent, e))) ||
+	      supervisor_agent_check(s, m.agent, e))) ||
 	    (l->key && text_check_key("key", l->key, 256, e)) ||
 	    text_check_key("sender", m.sender, 512, e) || txn_begin(&s->txn, e))
 		return -1;
 	made = message_send(s->db, &m, &id, e);
 	if (made >= 0)
-		txn_on_commit(&s->txn, mail_news, s);
+		txn_on_commit(&s->txn, hint_mailbox, s);
 	if (made >= 0)
 		complete_later(s, request_done(q), id.text, made == 1,
 			       made ? "sent" : "known");
@@ -182,7 +188,7 @@ static void change_membership(void *app, const struct http_request *r,
 	if (text_check_name("room", in.room, &e) == 0 &&
 	    text_check_name("agent", in.agent, &e) == 0 &&
 	    text_check_key("session", in.session, 256, &e) == 0 &&
-	    (!join || mail_check_agent(s, in.agent, &e) == 0) &&
+	    (!join || supervisor_agent_check(s, in.agent, &e) == 0) &&
 	    txn_begin(&s->txn, &e) == 0)
 		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
 			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);

@@ -11,18 +11,6 @@ struct mail_wait {
 	int64_t until_ms;        /* uv_now */
 };
 
-int mail_check_agent(struct supervisor *s, const char *agent, struct err *e)
-{
-	struct agent_row row;
-	struct arena a = {0};
-	int found = supervisor_agent_read(s, agent, &row, &a, e);
-
-	arena_fini(&a);
-	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no agent %s", agent);
-	return found < 0 ? -1 : 0;
-}
-
 void mail_give(struct api_request *q, int n, const struct message_row *rows)
 {
 	struct buf out = BUF_MAX(64u << 20);
@@ -68,12 +56,12 @@ void mail_receive(struct api_request *q)
 	w->mail = m;
 }
 
-void mail_news(void *arg, const struct err *failed)
+static void answer_waits(struct supervisor *s, const struct hint *h)
 {
-	struct supervisor *s = arg;
-	struct mail_wait **at = &s->api->mail;
+	struct mail_wait **at = s->api ? &s->api->mail : NULL;
 
-	while (!failed && *at) {
+	(void)h;
+	while (at && *at) {
 		struct mail_wait *m = *at, *next = m->next;
 
 		if (try_give(m->ask))
@@ -97,6 +85,11 @@ static void end_waits(struct api *w, int64_t now)
 		*at = m->next;
 		mail_give(m->ask, 0, NULL);
 	}
+}
+
+void mail_open(struct api *w)
+{
+	on_hint(w->sup, HINT_MAILBOX, answer_waits);
 }
 
 void mail_tick(struct api *w)

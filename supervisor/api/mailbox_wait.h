@@ -8,18 +8,13 @@
  * is not lost. */
 #define MAIL_WAIT_MAX 60000 /* ms; then one asks again */
 
-/* ERR_NOTFOUND: a message to such an agent would wait for ever. */
-int mail_check_agent(struct supervisor *s, const char *agent, struct err *e);
-
 /* Answers with the rows, and frees. */
 void mail_give(struct api_request *q, int n, const struct message_row *rows);
 
 /* Gives the oldest unread message to q->id, q->key, now or within q->limit ms. */
 void mail_receive(struct api_request *q);
 
-/* Something was sent; after the commit (of a step: arg is the sup). */
-void mail_news(void *arg, const struct err *failed);
-
+void mail_open(struct api *w); /* HINT_MAILBOX answers those who wait */
 void mail_tick(struct api *w);
 void mail_stop(struct api *w); /* nobody waits any more */
 

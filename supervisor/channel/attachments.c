@@ -1,4 +1,4 @@
-#include "supervisor/channel/channel.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -14,55 +14,28 @@
 
 /* --- limits ----------------------------------------------------------- */
 
-int channel_media_count(struct supervisor *s, struct err *e)
+static void sweep_later(struct supervisor *s, const struct hint *h)
 {
-	struct media_total_row total = {0};
-	int found = sql_get(s->db, Q_MEDIA_TOTAL, NULL, &total, NULL, e);
-
-	s->channels->media.bytes = total.bytes;
-	s->channels->media.stale = found < 0;
-	return found < 0 ? -1 : 0;
+	(void)h;
+	s->channels->media.sweep = true;
 }
 
 int channel_media_open(struct supervisor *s, struct err *e)
 {
-	return channel_media_count(s, e);
-}
-
-/* The attachments that were counted are not stored. */
-static void count_again(void *arg)
-{
-	struct supervisor *s = arg;
-
-	s->channels->media.stale = true;
-}
-
-static int store_attachments(struct supervisor *s, const struct channel *c,
-			     cJSON *body, struct err *e)
-{
-	struct channels *k = s->channels;
-	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
-	int64_t room;
-
-	if (k->media.stale && channel_media_count(s, e))
-		return -1;
-	l.room = room = s->config.channel_media_total - k->media.bytes;
-	if (c) {
-		l.one = c->config.media_max;
-		l.all = c->config.media_sum;
-	}
-	if (txn_begin(&s->txn, e) || attachments_store(s->db, body, &l, e))
-		return -1;
-	txn_on_rollback(&s->txn, count_again, s);
-	k->media.bytes += room - l.room;
-	return 0;
+	on_hint(s, HINT_ATTACHMENTS, sweep_later);
+	return supervisor_attachments_count(s, e);
 }
 
 int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 		   struct err *e)
 {
-	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, store_attachments(s, c, body, e), e);
+	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
+
+	if (c) {
+		l.one = c->config.media_max;
+		l.all = c->config.media_sum;
+	}
+	return supervisor_attach(s, l, body, e);
 }
 
 /* --- files ------------------------------------------------------------ */
@@ -161,7 +134,7 @@ static void sweep_rows(struct supervisor *s)
 					      Q_MEDIA_USE_SWEEP, m->cursor, &e);
 	if (n < 0)
 		log_warn(LT("msg", "attachments"), LT("error", e.text));
-	m->stale |= m->in_bytes && n > 0;
+	s->attachments.stale |= m->in_bytes && n > 0;
 	if (m->cursor[0])
 		return;
 	m->sweeping = !m->in_bytes && n >= 0;

@@ -14,8 +14,6 @@ struct supervisor;
 struct channel;
 
 struct channel_media {
-	int64_t bytes; /* of all of them */
-	bool stale; /* a transaction was rolled back: they are to be counted */
 	int64_t kept_ms;      /* uv_now at which files in use are touched */
 	bool sweep;           /* messages are gone: a sweep is due */
 	bool sweeping;        /* one is under way … */
@@ -24,13 +22,10 @@ struct channel_media {
 };
 
 int channel_media_open(struct supervisor *s, struct err *e);
-int channel_media_count(struct supervisor *s,
-			struct err *e); /* their bytes, anew */
 void channel_media_tick(struct supervisor *s);
 
 /* Stores the attachments of a message, within the limits of the channel (NULL:
- * it is not there). ERR_TOOBIG, ERR_QUOTA and what else attachments_store says;
- * then nothing is stored. */
+ * it is gone). */
 int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 		   struct err *e);
 

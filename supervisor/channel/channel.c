@@ -1,4 +1,5 @@
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -289,6 +290,33 @@ void channels_rest(struct supervisor *s)
 		uv_timer_start(&s->channels->rest, on_rest, REST_MS, 0);
 }
 
+static void move_one(int64_t *deadline, int64_t by)
+{
+	if (*deadline != OPT_NONE && *deadline != 0)
+		*deadline += by;
+}
+
+static void move_deadlines(struct supervisor *s, const struct hint *h)
+{
+	struct channels *k = s->channels;
+
+	if (!k)
+		return;
+	k->sick_until += h->by_ms;
+	move_one(&k->due_at, h->by_ms);
+	for (struct channel *c = k->first; c; c = c->next) {
+		move_one(&c->ask_at, h->by_ms);
+		move_one(&c->hold_until, h->by_ms);
+		move_one(&c->hold_told, h->by_ms);
+		move_one(&c->next_due, h->by_ms);
+	}
+}
+
+int64_t channels_moved(const struct supervisor *s)
+{
+	return s->channels->moved;
+}
+
 int channels_open(struct supervisor *s, struct err *e)
 {
 	struct channels *k = calloc(1, sizeof *k);
@@ -299,6 +327,7 @@ int channels_open(struct supervisor *s, struct err *e)
 	if (!k)
 		abort();
 	s->channels = k;
+	on_hint(s, HINT_CLOCK_SET, move_deadlines);
 	k->done_end = &k->done;
 	k->due_at = OPT_NONE;
 	k->recovering = k->media.sweep = k->orphans = true;

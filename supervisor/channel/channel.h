@@ -5,7 +5,6 @@
 #include "lib/base/id.h"
 #include "schema/control/channel/channel.h"
 #include "schema/control/channel/delivery.h"
-#include "supervisor/channel/attachments.h"
 #include "supervisor/core/supervisor.h"
 
 #include <stdbool.h>
@@ -93,29 +92,6 @@ struct channel {
 	void *own;                 /* the kind's */
 };
 
-struct channels {
-	struct channel *first;
-	struct inflight *done; /* outcomes to be settled */
-	struct inflight **done_end;
-	int64_t moved; /* that were settled, since the start */
-	uv_timer_t due;
-	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
-	uv_timer_t rest;
-	struct curl_loop *web, *mail;
-	struct outbox *outbox;
-	struct leaving *leaving; /* plugins on their way out */
-	uv_timer_t look;         /* at them, while there are any */
-	struct plugin_log *logs; /* of those that live, and those that leave */
-	int64_t sick_until;      /* clock; after a failure of the database */
-	bool recovering;         /* rows of an older epoch are left */
-	bool tidy;               /* leases and ages are to be looked at … */
-	bool orphans; /* … and what waits for a channel that is gone */
-	struct channel_media media;
-	bool going;      /* claims nothing more */
-	int64_t gone_ms; /* uv_now at which the loop ends anyway */
-	bool closing;
-};
-
 /* channel.c */
 int channels_open(struct supervisor *s, struct err *e);
 /* Claims no more, and ends the loop when the answers are there to what is under
@@ -124,6 +100,7 @@ void channels_leave(struct supervisor *s);
 void channels_stop(struct supervisor *s); /* before the loop ends */
 void channels_free(struct supervisor *s); /* after it */
 void channels_tick(struct supervisor *s);
+int64_t channels_moved(const struct supervisor *s); /* outcomes so far */
 
 struct channel *channel_find(struct supervisor *s, const char *name);
 /* The row has changed, is new or is gone. After the commit. */

@@ -2,6 +2,7 @@
  * (supervisor/core/commands.h). */
 #include "supervisor/channel/commands.h"
 #include "supervisor/channel/delivery_events.h"
+#include "supervisor/channel/internal.h"
 #include "supervisor/channel/lookup.h"
 
 #include "lib/base/clock.h"

@@ -1,4 +1,5 @@
 #include "supervisor/channel/delete.h"
+#include "supervisor/channel/internal.h"
 
 #include "supervisor/channel/commands.h"
 #include "supervisor/channel/plugin/plugin.h"
@@ -25,7 +26,7 @@ static void restart_deletion(void *arg)
 {
 	struct supervisor *s = arg;
 
-	s->channel_delete->at = (struct removal){0};
+	s->channels->deletion->at = (struct removal){0};
 }
 
 struct gone {
@@ -52,7 +53,7 @@ static int log_channel_event(struct supervisor *s, const char *name,
 	struct gone *g = txn_alloc(&s->txn, sizeof *g);
 
 	*g = (struct gone){s, txn_text(&s->txn, name),
-			   s->channel_delete->at.had_log};
+			   s->channels->deletion->at.had_log};
 	s->host_changed = true;
 	txn_on_commit(&s->txn, close_deleted, g);
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
@@ -62,7 +63,7 @@ static int log_channel_event(struct supervisor *s, const char *name,
 static int slice(struct supervisor *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
-	struct removal *at = &s->channel_delete->at;
+	struct removal *at = &s->channels->deletion->at;
 	int n = 1;
 
 	if (txn_begin(&s->txn, e))
@@ -118,7 +119,8 @@ static int delete_channel(struct supervisor *s, const char *name,
 	    (left && log_channel_event(s, name, CHANNEL_REMOVING, e)))
 		return -1;
 	if (left)
-		uv_timer_start(&s->channel_delete->timer, on_time, PAUSE_MS, 0);
+		uv_timer_start(&s->channels->deletion->timer, on_time, PAUSE_MS,
+			       0);
 	complete_later(s, done, name, true,
 		       left ? "it is being removed" : "removed");
 	return 0;
@@ -139,7 +141,7 @@ int channel_delete_open(struct supervisor *s, struct err *e)
 	(void)e;
 	if (!r)
 		abort();
-	s->channel_delete = r;
+	s->channels->deletion = r;
 	uv_timer_init(&s->loop, &r->timer);
 	r->timer.data = s;
 	uv_timer_start(&r->timer, on_time, PAUSE_MS, 0);
@@ -151,13 +153,13 @@ static void deletion_closed(uv_handle_t *h)
 {
 	struct supervisor *s = h->data;
 
-	free(s->channel_delete);
-	s->channel_delete = NULL;
+	free(s->channels->deletion);
+	s->channels->deletion = NULL;
 }
 
 void channel_delete_close(struct supervisor *s)
 {
-	if (s->channel_delete)
-		uv_close((uv_handle_t *)&s->channel_delete->timer,
+	if (s->channels->deletion)
+		uv_close((uv_handle_t *)&s->channels->deletion->timer,
 			 deletion_closed);
 }

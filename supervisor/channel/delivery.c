@@ -1,5 +1,6 @@
 /* A claimed delivery, and what became of it: from outcomes back to rows. */
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"

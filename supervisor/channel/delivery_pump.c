@@ -1,5 +1,6 @@
 /* What deliveries do in a turn of the loop, and when they need the next one. */
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"

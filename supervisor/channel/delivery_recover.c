@@ -1,5 +1,6 @@
 /* What nobody knows: deliveries that left, and of which no word came back. */
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 

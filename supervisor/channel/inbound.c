@@ -1,4 +1,5 @@
 #include "supervisor/channel/inbound.h"
+#include "supervisor/channel/attachments.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"

@@ -1,4 +1,5 @@
 #include "supervisor/channel/lookup.h"
+#include "supervisor/channel/internal.h"
 
 #include "schema/control/channel/channel_delete.h"
 

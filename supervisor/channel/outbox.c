@@ -11,7 +11,7 @@
  * a wait that grows to a minute.
  */
 #include "supervisor/channel/outbox.h"
-#include "supervisor/channel/channel.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
@@ -340,13 +340,13 @@ static void add_want(struct supervisor *s, const char *agent, int failures)
 	o->end = &w->next;
 }
 
-void outbox_look(struct supervisor *s, const char *agent)
+static void on_outbox_hint(struct supervisor *s, const struct hint *h)
 {
-	struct outbox *o = s->channels ? s->channels->outbox : NULL;
+	const struct outbox *o = s->channels ? s->channels->outbox : NULL;
 
 	if (!o || o->closing)
 		return;
-	add_want(s, agent, 0);
+	add_want(s, h->agent, 0);
 	next_job(s);
 }
 
@@ -366,6 +366,7 @@ int outbox_open(struct supervisor *s, struct err *e)
 	o->end = &o->first;
 	o->scanning = true;
 	s->channels->outbox = o;
+	on_hint(s, HINT_OUTBOX, on_outbox_hint);
 	next_job(s);
 	return 0;
 }

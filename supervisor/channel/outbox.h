@@ -4,8 +4,6 @@
 #include "schema/agent_queries.h"
 #include "supervisor/core/supervisor.h"
 
-/* outbox.c: takes over what the agent's file has. A hint: any number of times. */
-void outbox_look(struct supervisor *s, const char *agent);
 void outbox_tick(struct supervisor *s); /* what failed is tried again */
 int outbox_open(struct supervisor *s, struct err *e);
 void outbox_close(struct supervisor *s);

@@ -1,5 +1,6 @@
 /* Where an outbox row goes: a delivery on a channel, or a message to another
  * session. */
+#include "supervisor/channel/attachments.h"
 #include "supervisor/channel/delivery_events.h"
 #include "supervisor/channel/outbox.h"
 
@@ -9,7 +10,6 @@
 #include "schema/control/channel/attachment.h"
 #include "schema/control/channel/mailbox.h"
 #include "schema/control/channel/run_deliveries.h"
-#include "supervisor/api/mailbox_wait.h"
 #include "supervisor/channel/lookup.h"
 
 #include <stdio.h>
@@ -223,6 +223,12 @@ static int dead_letter_message(struct supervisor *s,
 		       : 0;
 }
 
+static void hint_mailbox(void *arg, const struct err *failed)
+{
+	if (!failed)
+		send_hint(arg, &(struct hint){.kind = HINT_MAILBOX});
+}
+
 static int add_message(struct supervisor *s, const struct outbox_entry *r,
 		       const cJSON *target, const char *source, struct err *e)
 {
@@ -243,12 +249,13 @@ static int add_message(struct supervisor *s, const struct outbox_entry *r,
 
 	txn_try_begin(&s->txn);
 	if (body &&
-	    (m.room || !m.agent || mail_check_agent(s, m.agent, &why) == 0) &&
+	    (m.room || !m.agent ||
+	     supervisor_agent_check(s, m.agent, &why) == 0) &&
 	    txn_begin(&s->txn, &why) == 0)
 		rc = message_send(s->db, &m, &id, &why);
 	rc = txn_try_end(&s->txn, rc, &why);
 	if (rc >= 0)
-		txn_on_commit(&s->txn, mail_news, s);
+		txn_on_commit(&s->txn, hint_mailbox, s);
 	else if (body && (why.code == ERR_INVALID || why.code == ERR_NOTFOUND ||
 			  why.code == ERR_USAGE || why.code == ERR_CONFLICT))
 		rc = dead_letter_message(s, r, source, why.text, e);

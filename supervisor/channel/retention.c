@@ -1,6 +1,6 @@
 #include "supervisor/channel/retention.h"
 
-#include "supervisor/channel/channel.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -59,8 +59,8 @@ static void walked(void *arg, const struct err *failed)
 	struct supervisor *s = arg;
 
 	if (!failed)
-		s->channels->media.bytes -= s->retention->bytes;
-	s->retention->bytes = 0;
+		s->attachments.bytes -= s->channels->retention->bytes;
+	s->channels->retention->bytes = 0;
 }
 
 /* The rows are back: the walk begins anew. */
@@ -68,9 +68,9 @@ static void restart_walk(void *arg)
 {
 	struct supervisor *s = arg;
 
-	s->retention->walking = false;
-	s->retention->asked = (struct retire){0};
-	s->retention->bytes = 0;
+	s->channels->retention->walking = false;
+	s->channels->retention->asked = (struct retire){0};
+	s->channels->retention->bytes = 0;
 }
 
 /* How many rows it looked at in one turn; 0: over; -1. */
@@ -88,7 +88,7 @@ static int slice(struct supervisor *s, struct retire *r, struct err *e)
 		n = retire_some(r, s->db, STEP, e);
 		sum += n;
 	} while (n > 0 && clock_mono_ns() < until);
-	s->retention->bytes += r->bytes - bytes;
+	s->channels->retention->bytes += r->bytes - bytes;
 	return n < 0 ? -1 : sum;
 }
 
@@ -113,7 +113,7 @@ static int log_retention(struct supervisor *s, const struct retired *sum,
 static void on_time(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
-	struct retention *w = s->retention;
+	struct retention *w = s->channels->retention;
 	struct retention_options ask = ask_of(&s->config, clock_now());
 	struct err e;
 	int n;
@@ -141,7 +141,7 @@ int retention_open(struct supervisor *s, struct err *e)
 	(void)e;
 	if (!w)
 		abort();
-	s->retention = w;
+	s->channels->retention = w;
 	uv_timer_init(&s->loop, &w->timer);
 	w->timer.data = s;
 	uv_timer_start(&w->timer, on_time, LEAST_MS, 0);
@@ -153,14 +153,15 @@ static void retention_closed(uv_handle_t *h)
 {
 	struct supervisor *s = h->data;
 
-	free(s->retention);
-	s->retention = NULL;
+	free(s->channels->retention);
+	s->channels->retention = NULL;
 }
 
 void retention_close(struct supervisor *s)
 {
-	if (s->retention)
-		uv_close((uv_handle_t *)&s->retention->timer, retention_closed);
+	if (s->channels->retention)
+		uv_close((uv_handle_t *)&s->channels->retention->timer,
+			 retention_closed);
 }
 
 /* --- for a command ---------------------------------------------------- */
@@ -169,7 +170,7 @@ static int prune_messages(struct supervisor *s,
 			  const struct retention_options *ask, const char *by,
 			  struct completion done, struct err *e)
 {
-	struct retire *r = &s->retention->asked;
+	struct retire *r = &s->channels->retention->asked;
 	struct retired *sum = &r->sum;
 	char text[128];
 	int n;

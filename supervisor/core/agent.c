@@ -54,6 +54,19 @@ int supervisor_agent_read(struct supervisor *s, const char *name,
 	return sql_get(s->db, Q_AGENT_GET, &key, out, a, e);
 }
 
+int supervisor_agent_check(struct supervisor *s, const char *name,
+			   struct err *e)
+{
+	struct agent_row row;
+	struct arena a = {0};
+	int found = supervisor_agent_read(s, name, &row, &a, e);
+
+	arena_fini(&a);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no agent %s", name);
+	return found < 0 ? -1 : 0;
+}
+
 /* What the definition does not say goes back to its default. */
 static int define(struct supervisor *s, const char *name, const cJSON *def,
 		  struct arena *a, struct err *e)
@@ -118,8 +131,7 @@ int supervisor_agent_put(struct supervisor *s, const char *name,
 
 static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 {
-	if (active_run_count_agent(&s->active, name) == 0 &&
-	    idle_evict_now(s, name))
+	if (runs_release_agent(s, name))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
 		       "agent %s has active runs; wait for their "

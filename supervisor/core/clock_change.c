@@ -1,6 +1,4 @@
 #include "supervisor/core/clock_change.h"
-#include "supervisor/channel/channel.h"
-#include "supervisor/run/idle.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -83,37 +81,13 @@ int steady_open(struct supervisor *s, struct err *e)
 	return sql_leave(s->db, adjust_times(s, offset, e), e);
 }
 
-static void move_one(int64_t *deadline, int64_t by)
-{
-	if (*deadline != OPT_NONE && *deadline != 0)
-		*deadline += by;
-}
-
-static void move_channels(struct channels *k, int64_t by)
-{
-	k->sick_until += by;
-	move_one(&k->due_at, by);
-	for (struct channel *c = k->first; c; c = c->next) {
-		move_one(&c->ask_at, by);
-		move_one(&c->hold_until, by);
-		move_one(&c->hold_told, by);
-		move_one(&c->next_due, by);
-	}
-}
-
 /* Deadlines that are in memory only, or there too. */
 static void move_memory(struct supervisor *s, int64_t by)
 {
-	for (struct idle_worker *w = s->idle.first; w; w = w->next) {
-		w->since += by;
-		w->expires_at += by;
-	}
 	for (int i = 0; i < JOB_KINDS; i++)
 		if (s->jobs.next[i])
 			s->jobs.next[i] += by;
-	if (s->channels)
-		move_channels(s->channels, by);
-	s->alarm_stale = s->schedule = true;
+	send_hint(s, &(struct hint){.kind = HINT_CLOCK_SET, .by_ms = by});
 }
 
 struct undo {
@@ -121,12 +95,10 @@ struct undo {
 	int64_t offset, by;
 };
 
-static void committed(void *arg, const struct err *failed)
+static void move_back(void *arg)
 {
 	struct undo *u = arg;
 
-	if (!failed)
-		return;
 	clock_hold(u->offset);
 	move_memory(u->sup, -u->by);
 }
@@ -153,5 +125,5 @@ void steady_check(struct supervisor *s)
 			  LT("error", e.text));
 	u = txn_alloc(&s->txn, sizeof *u);
 	*u = (struct undo){s, before, by};
-	txn_on_commit(&s->txn, committed, u);
+	txn_on_rollback(&s->txn, move_back, u);
 }

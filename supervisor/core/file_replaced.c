@@ -42,7 +42,7 @@ bool control_file_in_place(struct supervisor *s)
 	}
 	log_info(LT("msg", "the control plane is in its place again"));
 	txn_refuse(&s->txn, NULL);
-	on_txn_failed(s, NULL); /* reads the rows again */
+	s->txn.calls.failed(s->txn.calls.arg, NULL); /* rows are read again */
 	return true;
 }
 

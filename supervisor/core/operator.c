@@ -1,6 +1,5 @@
 #include "supervisor/core/operator.h"
 #include "lib/db/vacuum.h"
-#include "supervisor/channel/channel.h"
 
 #include "supervisor/core/supervisor.h"
 
@@ -73,7 +72,7 @@ int supervisor_migration_run(struct supervisor *s,
 	return txn_try_end(&s->txn, note_migration(s, row, by, done, e), e);
 }
 
-/* Looks first: a statement that fails undoes the whole transaction. */
+/* Names what is missing, instead of the constraint that would fail. */
 static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 {
 	struct migration_run_known_row row;
@@ -216,7 +215,7 @@ static int prune_runs(struct supervisor *s, const struct prune_runs_in *ask,
 			       "\"edge\" must be the first id to keep, and "
 			       "\"count\" 1 to %d",
 			       SLICE_MAX);
-	s->channels->media.sweep = true; /* of attachments they had */
+	send_hint(s, &(struct hint){.kind = HINT_ATTACHMENTS});
 	return complete_count(s, "runs",
 			      slice(s, ask->count, prune_some, ask, e), done);
 }
@@ -300,8 +299,7 @@ static int restore_agent(struct supervisor *s, const char *name,
 	int rc, found;
 
 	control_set_actor(by);
-	if (active_run_count_agent(&s->active, name) > 0 ||
-	    !idle_evict_now(s, name))
+	if (!runs_release_agent(s, name))
 		return err_set(e, ERR_BUSY,
 			       "agent %s has active runs; wait for their "
 			       "end or cancel them",

@@ -3,7 +3,7 @@
 #include "lib/base/mark.h"
 #include "lib/base/text.h"
 #include "lib/os/process.h"
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,8 @@ struct active_run *active_run_new(struct supervisor *s,
 				  const struct run_active_row *row)
 {
 	struct active_run *l = calloc(1, sizeof *l);
-	struct active_run **bucket = &s->active.buckets[bucket_of(row->id)];
+	struct active_run **bucket =
+		&s->runs->active.buckets[bucket_of(row->id)];
 
 	if (!l || !(l->session = strdup(row->session)))
 		abort();
@@ -68,7 +69,7 @@ struct active_run *active_run_new(struct supervisor *s,
 	l->handles = 1;
 	l->next = *bucket;
 	*bucket = l;
-	s->active.count++;
+	s->runs->active.count++;
 	return l;
 }
 
@@ -90,12 +91,13 @@ static void on_closed(uv_handle_t *h)
 
 void active_run_drop(struct active_run *l)
 {
-	struct active_run **at = &l->sup->active.buckets[bucket_of(l->id)];
+	struct active_run **at =
+		&l->sup->runs->active.buckets[bucket_of(l->id)];
 
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	l->sup->active.count--;
+	l->sup->runs->active.count--;
 	l->dropped = true;
 	watch_orphan(l);
 	if (l->start_fd >= 0)

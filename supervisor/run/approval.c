@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -44,7 +44,7 @@ static int send_answer(struct supervisor *s, const struct approval_row *row,
 		.by = answer->by,
 		.now = clock_now(),
 	};
-	struct active_run *l = active_run_find(&s->active, row->run);
+	struct active_run *l = active_run_find(&s->runs->active, row->run);
 	int rc;
 
 	json_add_member(&body, "key", row->key);
@@ -91,7 +91,7 @@ static int add_approval(struct active_run *l, const struct msg_approval *m,
 
 	if (sql_exec(l->sup->db, Q_APPROVAL_ADD, &row, e) < 0)
 		return -1;
-	l->sup->alarm_stale = true;
+	l->sup->runs->alarm_stale = true;
 	return log_host(l->sup, id.text, l->agent, "open", e);
 }
 

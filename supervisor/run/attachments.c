@@ -1,8 +1,9 @@
 #include "supervisor/run/attachments.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/json/json.h"
+#include "schema/agent/transcript/event.h"
 #include "schema/control/channel/attachment.h"
-#include "supervisor/channel/channel.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ static cJSON *merge(const struct run_request *ask, struct err *e)
 int run_attach_store(struct supervisor *s, const struct run_request *ask,
 		     const char **options, struct arena *a, struct err *e)
 {
+	struct media_limits limits = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
 	struct buf b = BUF_MAX(RUN_OPTIONS_MAX);
 	cJSON *v;
 	int rc;
@@ -40,14 +42,16 @@ int run_attach_store(struct supervisor *s, const struct run_request *ask,
 	v = merge(ask, e);
 	if (!v)
 		return -1;
-	rc = channel_attach(s, NULL, v, e);
+	rc = supervisor_attach(s, limits, v, e);
 	if (rc == 0) {
 		json_add(&b, v);
 		rc = buf_ok(&b, "the options of a run", e);
 	}
 	if (rc == 0)
 		*options = arena_textn(a, b.p, b.n);
-	s->channels->media.sweep = true; /* the run may yet be refused */
+	send_hint(s,
+		  &(struct hint){
+			  .kind = HINT_ATTACHMENTS}); /* known runs have them */
 	cJSON_Delete(v);
 	buf_fini(&b);
 	return rc;

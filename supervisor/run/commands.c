@@ -1,5 +1,5 @@
-#include "supervisor/core/supervisor.h"
 #include "supervisor/run/attachments.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -11,41 +11,6 @@
 #include <string.h>
 
 #define DESCENDANTS_MAX 100000
-
-/* --- answers after the commit ----------------------------------------- */
-
-struct pending {
-	struct completion done;
-	struct command_result result;
-};
-
-static void call_done(void *arg, const struct err *failed)
-{
-	struct pending *p = arg;
-
-	p->result.failed = failed;
-	if (p->done.call)
-		p->done.call(p->done.arg, &p->result);
-}
-
-void complete_later(struct supervisor *s, struct completion done,
-		    const char *id, bool changed, const char *note)
-{
-	struct pending *p = txn_alloc(&s->txn, sizeof *p);
-
-	p->done = done;
-	p->result.changed = changed;
-	p->result.note = txn_text(&s->txn, note);
-	snprintf(p->result.id.text, sizeof p->result.id.text, "%s", id);
-	txn_on_commit(&s->txn, call_done, p);
-}
-
-void supervisor_after(struct supervisor *s,
-		      void (*fn)(void *arg, const struct err *failed),
-		      void *arg)
-{
-	txn_on_commit(&s->txn, fn, arg);
-}
 
 /* --- submit ----------------------------------------------------------- */
 
@@ -105,7 +70,7 @@ static int submit_run(struct supervisor *s, const struct run_request *ask,
 	    cancel_run(s, made.interrupt, run_because_interrupted, NULL,
 		       ask->by, e) < 0)
 		return -1;
-	s->schedule = s->alarm_stale = s->host_changed = true;
+	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
 	complete_later(s, done, made.id.text, made.is_new,
 		       made.is_new ? "accepted" : "known");
 	return 0;
@@ -241,7 +206,7 @@ static int cancel_live(struct active_run *l, const char *reason,
 static int cancel_one(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e)
 {
-	struct active_run *l = active_run_find(&s->active, id);
+	struct active_run *l = active_run_find(&s->runs->active, id);
 	struct why why = {.reason = reason, .detail = detail};
 	struct arena a = {0};
 	struct run_row row;
@@ -334,7 +299,7 @@ void active_run_stop(struct active_run *l, const char *by)
 static struct active_run *reachable(struct supervisor *s, const char *run,
 				    struct err *e)
 {
-	struct active_run *l = active_run_find(&s->active, run);
+	struct active_run *l = active_run_find(&s->runs->active, run);
 	struct arena a = {0};
 	struct run_row row;
 

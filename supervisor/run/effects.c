@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/log.h"
 #include "lib/base/mark.h"
@@ -82,14 +82,15 @@ static void release_run(struct active_run *l)
 	if (!l->gave_tree_away)
 		tree_forget(&s->place, l->cgroup);
 	active_run_drop(l);
-	s->schedule = s->alarm_stale = true;
+	s->runs->schedule = s->runs->alarm_stale = true;
 	end_if_done(s);
 }
 
 static void do_act(void *arg, const struct err *failed)
 {
 	const struct act *act = arg;
-	struct active_run *l = active_run_find(&act->sup->active, act->id);
+	struct active_run *l = active_run_find(&act->sup->runs->active,
+					       act->id);
 
 	if (failed && l && act->act == RUN_EFFECT_SPAWN)
 		close_gate(l);
@@ -184,7 +185,7 @@ void command_deliver(struct active_run *l)
 		command_msg(l, &row, body, &m);
 		l->is_waiting = false;
 		l->last_command = row.id;
-		if (ipc_server_answer(s->ipc, l->waiting, &m, &e))
+		if (ipc_server_answer(s->runs->ipc, l->waiting, &m, &e))
 			found = -1;
 		cJSON_Delete(body);
 	}

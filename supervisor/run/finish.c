@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "ipc/end_reason.h"
 #include "lib/base/log.h"

@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "ipc/start_message.h"
 #include "lib/base/clock.h"
@@ -15,7 +15,7 @@
 
 struct idle_worker *idle_find(struct supervisor *s, const char *run)
 {
-	struct idle_worker *w = s->idle.first;
+	struct idle_worker *w = s->runs->idle.first;
 
 	while (w && strcmp(w->run, run) != 0)
 		w = w->next;
@@ -25,7 +25,7 @@ struct idle_worker *idle_find(struct supervisor *s, const char *run)
 static struct idle_worker *find_session(struct supervisor *s, const char *agent,
 					const char *session)
 {
-	struct idle_worker *w = s->idle.first;
+	struct idle_worker *w = s->runs->idle.first;
 
 	while (w && (strcmp(w->agent, agent) || strcmp(w->session, session)))
 		w = w->next;
@@ -36,7 +36,7 @@ int64_t idle_count_agent(struct supervisor *s, const char *agent)
 {
 	int64_t n = 0;
 
-	for (struct idle_worker *w = s->idle.first; w; w = w->next)
+	for (struct idle_worker *w = s->runs->idle.first; w; w = w->next)
 		n += !strcmp(w->agent, agent);
 	return n;
 }
@@ -115,7 +115,7 @@ bool idle_keep(struct active_run *l)
 			  LT("run", l->id), LT("error", e.text));
 		return false;
 	}
-	if (s->idle.count >= s->config.run_idle_max)
+	if (s->runs->idle.count >= s->config.run_idle_max)
 		idle_evict_oldest(s, NULL);
 	w = idle_new(s, &row, fcntl(l->pidfd, F_DUPFD_CLOEXEC, 3));
 	w->in_cgroup = l->in_cgroup;
@@ -131,13 +131,13 @@ bool idle_keep(struct active_run *l)
 /* One that is idle gives its place; it is free when its processes are gone. */
 static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
 {
-	int64_t of_agent = active_run_count_agent(&s->active, agent);
+	int64_t of_agent = active_run_count_agent(&s->runs->active, agent);
 
 	if (of_agent + idle_count_agent(s, agent) >= limit) {
 		idle_evict_oldest(s, agent);
 		return false;
 	}
-	if (s->active.count + s->idle.count >= s->config.run_max) {
+	if (s->runs->active.count + s->runs->idle.count >= s->config.run_max) {
 		idle_evict_oldest(s, NULL);
 		return false;
 	}
@@ -203,7 +203,7 @@ void idle_send_run(struct active_run *l)
 	m.u.next.start = b.p;
 	l->is_waiting = false;
 	if (rc == 0)
-		rc = ipc_server_answer(l->sup->ipc, l->waiting, &m, &e);
+		rc = ipc_server_answer(l->sup->runs->ipc, l->waiting, &m, &e);
 	if (rc)
 		log_warn(LT("msg", "an idle worker cannot be told"),
 			 LT("run", l->id), LT("error", e.text));
@@ -252,12 +252,12 @@ void idle_on_message(struct idle_worker *w, struct ipc_from from,
 		w->is_waiting = true;
 		w->last_command = m->u.ready.last;
 		if (w->wanted)
-			w->sup->schedule = true;
+			w->sup->runs->schedule = true;
 		return;
 	}
 	if (m->type == MSG_TYPE_HELLO)
 		w->is_waiting = false;
-	if (ipc_server_answer(w->sup->ipc, from,
+	if (ipc_server_answer(w->sup->runs->ipc, from,
 			      m->type == MSG_TYPE_HELLO ? &begin : &ack, &e))
 		log_warn(LT("msg", "an idle worker cannot be answered"),
 			 LT("error", e.text));

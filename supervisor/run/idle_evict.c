@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -33,12 +33,12 @@ static void free_when_closed(uv_handle_t *h)
 
 void idle_drop(struct idle_worker *w)
 {
-	struct idle_worker **at = &w->sup->idle.first;
+	struct idle_worker **at = &w->sup->runs->idle.first;
 
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	w->sup->idle.count--;
+	w->sup->runs->idle.count--;
 	uv_close((uv_handle_t *)&w->alarm, free_when_closed);
 	if (w->has_poll)
 		uv_close((uv_handle_t *)&w->poll, free_when_closed);
@@ -88,7 +88,7 @@ static bool prove(struct idle_worker *w)
 	drop_rows(w);
 	tree_forget(&s->place, w->cgroup);
 	idle_drop(w);
-	s->schedule = s->host_changed = true;
+	s->runs->schedule = s->host_changed = true;
 	end_if_done(s);
 	return true;
 }
@@ -137,7 +137,7 @@ void idle_evict(struct idle_worker *w)
 
 void idle_evict_oldest(struct supervisor *s, const char *agent)
 {
-	struct idle_worker *w = s->idle.first;
+	struct idle_worker *w = s->runs->idle.first;
 
 	while (w && (w->leaving || (agent && strcmp(w->agent, agent) != 0)))
 		w = w->next;
@@ -147,7 +147,7 @@ void idle_evict_oldest(struct supervisor *s, const char *agent)
 
 void idle_evict_all(struct supervisor *s, const char *agent)
 {
-	for (struct idle_worker *w = s->idle.first; w; w = w->next)
+	for (struct idle_worker *w = s->runs->idle.first; w; w = w->next)
 		if (!agent || !strcmp(w->agent, agent))
 			idle_evict(w);
 }
@@ -157,13 +157,13 @@ bool idle_evict_now(struct supervisor *s, const char *agent)
 	int64_t until = clock_mono_ns() + (int64_t)NOW_MS * NS_PER_MS;
 	struct timespec nap = {.tv_nsec = NS_PER_MS};
 
-	for (struct idle_worker *w = s->idle.first; w; w = w->next)
+	for (struct idle_worker *w = s->runs->idle.first; w; w = w->next)
 		if (!strcmp(w->agent, agent)) {
 			w->leaving = true;
 			kill_all(w);
 		}
 	while (idle_count_agent(s, agent) > 0 && clock_mono_ns() < until) {
-		struct idle_worker *w = s->idle.first;
+		struct idle_worker *w = s->runs->idle.first;
 
 		while (strcmp(w->agent, agent) != 0)
 			w = w->next;
@@ -194,7 +194,8 @@ static void watch_exit(struct idle_worker *w, int pidfd)
 struct idle_worker *idle_new(struct supervisor *s,
 			     const struct idle_worker_row *row, int pidfd)
 {
-	struct idle_worker *w = calloc(1, sizeof *w), **at = &s->idle.first;
+	struct idle_worker *w = calloc(1, sizeof *w),
+			   **at = &s->runs->idle.first;
 
 	if (!w || !(w->session = strdup(row->session)))
 		abort();
@@ -218,7 +219,7 @@ struct idle_worker *idle_new(struct supervisor *s,
 	while (*at)
 		at = &(*at)->next;
 	*at = w;
-	s->idle.count++;
+	s->runs->idle.count++;
 	watch_exit(w, pidfd);
 	return w;
 }
@@ -230,7 +231,7 @@ static void adopt(struct supervisor *s, const struct idle_worker_row *row)
 	bool same_boot = !strcmp(row->boot_id, s->boot_id);
 	struct idle_worker *w;
 
-	if (active_run_find(&s->active, row->run))
+	if (active_run_find(&s->runs->active, row->run))
 		return;
 	w = idle_new(s, row,
 		     same_boot
@@ -258,6 +259,12 @@ int idle_recover(struct supervisor *s, struct err *e)
 
 void idle_forget_all(struct supervisor *s)
 {
-	while (s->idle.first)
-		idle_drop(s->idle.first);
+	while (s->runs->idle.first)
+		idle_drop(s->runs->idle.first);
+}
+
+bool runs_release_agent(struct supervisor *s, const char *agent)
+{
+	return active_run_count_agent(&s->runs->active, agent) == 0 &&
+	       idle_evict_now(s, agent);
 }

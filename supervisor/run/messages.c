@@ -1,5 +1,4 @@
-#include "supervisor/channel/channel.h"
-#include "supervisor/channel/outbox.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
@@ -23,7 +22,7 @@ static void answer_worker(struct supervisor *s, struct ipc_from to,
 {
 	struct err e;
 
-	if (ipc_server_answer(s->ipc, to, m, &e))
+	if (ipc_server_answer(s->runs->ipc, to, m, &e))
 		log_warn(LT("msg", "a worker cannot be answered"),
 			 LT("error", e.text));
 }
@@ -57,7 +56,7 @@ static void answer_now(void *arg, const struct err *failed)
 			    .u.begin.supervisor = SKEP_VERSION};
 
 	if (failed)
-		ipc_server_drop(l->sup->ipc, l->to);
+		ipc_server_drop(l->sup->runs->ipc, l->to);
 	else if (l->begin)
 		answer_worker(l->sup, l->to, &begin);
 	else
@@ -81,7 +80,7 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 	struct ipc_peer peer;
 
 	/* The kernel's word on who it is, not the worker's. */
-	if (l->pid > 0 && !ipc_server_peer(l->sup->ipc, from, &peer) &&
+	if (l->pid > 0 && !ipc_server_peer(l->sup->runs->ipc, from, &peer) &&
 	    peer.pid != l->pid)
 		return err_set(e, ERR_DENIED,
 			       "another process (%d) used the token of %s",
@@ -91,7 +90,10 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 	active_run_set_phase(
 		l, "running"); /* the next heartbeat may know better */
 	if (l->state != RUN_STARTING) {
-		outbox_look(l->sup, l->agent); /* hints were lost */
+		send_hint(l->sup,
+			  &(struct hint){
+				  HINT_OUTBOX,
+				  .agent = l->agent}); /* hints were lost */
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}
@@ -167,7 +169,8 @@ static int on_outbox(struct active_run *l, struct ipc_from from,
 {
 	(void)m;
 	(void)e;
-	outbox_look(l->sup, l->agent);
+	send_hint(l->sup,
+		  &(struct hint){.kind = HINT_OUTBOX, .agent = l->agent});
 	ack(l->sup, from);
 	return 0;
 }
@@ -240,7 +243,7 @@ static bool is_token(const char *token, const char *token_hash)
 static struct active_run *who_is(struct supervisor *s,
 				 const struct msg_who *who)
 {
-	struct active_run *l = active_run_find(&s->active, who->run);
+	struct active_run *l = active_run_find(&s->runs->active, who->run);
 
 	return l && l->attempt == who->attempt &&
 			       is_token(who->token, l->token_hash)
@@ -282,7 +285,7 @@ static void handle_message(struct supervisor *s, struct ipc_from from,
 		return;
 	log_warn(LT("msg", "a worker's message was refused"), LT("run", l->id),
 		 LT("type", msg_name(m->type)), LT("error", e.text));
-	ipc_server_drop(s->ipc, from);
+	ipc_server_drop(s->runs->ipc, from);
 }
 
 static void on_readable(uv_poll_t *h, int status, int events)
@@ -299,13 +302,13 @@ static void on_readable(uv_poll_t *h, int status, int events)
 		int got;
 
 		arena_reset(&a);
-		got = ipc_server_receive(s->ipc, &a, &from, &m, &e);
+		got = ipc_server_receive(s->runs->ipc, &a, &from, &m, &e);
 		if (got == 0)
 			break;
 		if (got < 0) {
 			log_warn(LT("msg", "a connection was dropped"),
 				 LT("error", e.text));
-			ipc_server_drop(s->ipc, from);
+			ipc_server_drop(s->runs->ipc, from);
 		} else {
 			handle_message(s, from, &m);
 		}
@@ -317,19 +320,19 @@ int messages_open(struct supervisor *s, struct err *e)
 {
 	struct home_path path = home_path(&s->home, HOME_IPC_SOCKET);
 
-	if (ipc_server_open(&s->ipc, path.text, e))
+	if (ipc_server_open(&s->runs->ipc, path.text, e))
 		return -1;
-	uv_poll_init(&s->loop, &s->ipc_poll, ipc_server_fd(s->ipc));
-	s->ipc_poll.data = s;
-	uv_poll_start(&s->ipc_poll, UV_READABLE, on_readable);
+	uv_poll_init(&s->loop, &s->runs->ipc_poll, ipc_server_fd(s->runs->ipc));
+	s->runs->ipc_poll.data = s;
+	uv_poll_start(&s->runs->ipc_poll, UV_READABLE, on_readable);
 	return 0;
 }
 
 void messages_close(struct supervisor *s)
 {
-	if (!s->ipc)
+	if (!s->runs->ipc)
 		return;
-	uv_close((uv_handle_t *)&s->ipc_poll, NULL);
-	ipc_server_close(s->ipc);
-	s->ipc = NULL;
+	uv_close((uv_handle_t *)&s->runs->ipc_poll, NULL);
+	ipc_server_close(s->runs->ipc);
+	s->runs->ipc = NULL;
 }

@@ -2,7 +2,7 @@
 
 #include "lib/base/id.h"
 #include "lib/base/log.h"
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,11 +61,11 @@ static void close_end(int *fd)
 /* With its pipe closed it goes by itself. */
 static void drop_preforked(struct supervisor *s, struct preforked *one)
 {
-	unlink_preforked(&s->prefork, one);
+	unlink_preforked(&s->runs->prefork, one);
 	close_end(&one->start);
 	close_end(&one->gate);
 	close_end(&one->pidfd);
-	s->prefork.litter = true;
+	s->runs->prefork.litter = true;
 	free(one);
 }
 
@@ -95,7 +95,7 @@ static bool make_pipes(int start[2], int gate[2])
 
 static void make_one(struct supervisor *s)
 {
-	struct preforked **end = &s->prefork.first;
+	struct preforked **end = &s->runs->prefork.first;
 	struct preforked *one = calloc(1, sizeof *one);
 	struct spawn_send ask = {0};
 	int start[2], gate[2];
@@ -113,7 +113,7 @@ static void make_one(struct supervisor *s)
 	while (*end)
 		end = &(*end)->next;
 	*end = one;
-	s->prefork.count++;
+	s->runs->prefork.count++;
 	snprintf(ask.run, sizeof ask.run, "%s", one->id);
 	tree_cgroup(&s->place, one->id, ask.cgroup);
 	(void)cgroup_plan(&s->place.limits,
@@ -124,16 +124,16 @@ static void make_one(struct supervisor *s)
 
 static bool missing(const struct supervisor *s)
 {
-	return !s->stopping && s->prefork.count < s->config.run_prefork;
+	return !s->stopping && s->runs->prefork.count < s->config.run_prefork;
 }
 
 static void on_refill(uv_timer_t *h);
 
 static void make_in(struct supervisor *s, int64_t ms)
 {
-	if (ms < s->prefork.pause_ms)
-		ms = s->prefork.pause_ms;
-	uv_timer_start(&s->prefork.refill, on_refill, (uint64_t)ms, 0);
+	if (ms < s->runs->prefork.pause_ms)
+		ms = s->runs->prefork.pause_ms;
+	uv_timer_start(&s->runs->prefork.refill, on_refill, (uint64_t)ms, 0);
 }
 
 /* To make one takes a core for 2 ms, which a run that has just started needs
@@ -141,7 +141,7 @@ static void make_in(struct supervisor *s, int64_t ms)
 void prefork_busy(struct supervisor *s)
 {
 	if (missing(s))
-		make_in(s, s->prefork.count > 0 ? CALM_MS : QUIET_MS);
+		make_in(s, s->runs->prefork.count > 0 ? CALM_MS : QUIET_MS);
 }
 
 static void on_refill(uv_timer_t *h)
@@ -155,11 +155,11 @@ static void on_refill(uv_timer_t *h)
 
 void prefork_open(struct supervisor *s)
 {
-	uv_timer_init(&s->loop, &s->prefork.refill);
-	s->prefork.refill.data = s;
+	uv_timer_init(&s->loop, &s->runs->prefork.refill);
+	s->runs->prefork.refill.data = s;
 	if (s->read_only)
 		return;
-	s->prefork.litter = true; /* of a supervisor before us */
+	s->runs->prefork.litter = true; /* of a supervisor before us */
 	make_in(s, FIRST_MS);
 }
 
@@ -176,7 +176,7 @@ static void slow_down(struct prefork_pool *all)
 static void failed(struct supervisor *s, struct preforked *one)
 {
 	drop_preforked(s, one);
-	slow_down(&s->prefork);
+	slow_down(&s->runs->prefork);
 	prefork_busy(s);
 }
 
@@ -185,19 +185,19 @@ void prefork_drop(struct supervisor *s)
 {
 	bool unborn = false;
 
-	while (s->prefork.first) {
-		unborn = unborn || s->prefork.first->pid == 0;
-		drop_preforked(s, s->prefork.first);
+	while (s->runs->prefork.first) {
+		unborn = unborn || s->runs->prefork.first->pid == 0;
+		drop_preforked(s, s->runs->prefork.first);
 	}
 	if (unborn)
-		slow_down(&s->prefork);
+		slow_down(&s->runs->prefork);
 	prefork_busy(s);
 }
 
 void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
 			    int pidfd)
 {
-	struct preforked *one = find_preforked(&s->prefork, t->run);
+	struct preforked *one = find_preforked(&s->runs->prefork, t->run);
 
 	if (!one) { /* dropped meanwhile: its pipe is closed */
 		close_end(&pidfd);
@@ -217,7 +217,7 @@ int64_t prefork_ready(const struct supervisor *s)
 {
 	int64_t n = 0;
 
-	for (const struct preforked *one = s->prefork.first; one;
+	for (const struct preforked *one = s->runs->prefork.first; one;
 	     one = one->next)
 		n += one->pidfd >= 0;
 	return n;
@@ -225,7 +225,7 @@ int64_t prefork_ready(const struct supervisor *s)
 
 bool prefork_on_exit(struct supervisor *s, pid_t pid)
 {
-	struct preforked *one = s->prefork.first;
+	struct preforked *one = s->runs->prefork.first;
 
 	while (one && one->pid != pid)
 		one = one->next;
@@ -259,7 +259,7 @@ static void become_worker(struct active_run *l, struct preforked *one)
 
 bool prefork_give(struct active_run *l, const struct buf *start)
 {
-	struct prefork_pool *all = &l->sup->prefork;
+	struct prefork_pool *all = &l->sup->runs->prefork;
 	struct preforked *one, *next;
 
 	if (start->n > MESSAGE_MAX)
@@ -300,12 +300,13 @@ static void remove_unused(void *arg, const char *name)
 {
 	struct tidy *t = arg;
 
-	if (!id_is(ID_PREFORK, name) || find_preforked(&t->sup->prefork, name))
+	if (!id_is(ID_PREFORK, name) ||
+	    find_preforked(&t->sup->runs->prefork, name))
 		return;
 	t->name = name;
 	t->in_use = false;
-	active_run_each(&t->sup->active, note_if_in_use, t);
-	for (struct idle_worker *w = t->sup->idle.first; w; w = w->next)
+	active_run_each(&t->sup->runs->active, note_if_in_use, t);
+	for (struct idle_worker *w = t->sup->runs->idle.first; w; w = w->next)
 		t->in_use = t->in_use || !strcmp(w->cgroup, name);
 	if (t->in_use)
 		return;
@@ -317,10 +318,10 @@ void prefork_remove_cgroups(struct supervisor *s)
 {
 	struct tidy t = {.sup = s};
 
-	if (!s->prefork.litter)
+	if (!s->runs->prefork.litter)
 		return;
 	tree_each_cgroup(&s->place, remove_unused, &t);
-	s->prefork.litter = t.left;
+	s->runs->prefork.litter = t.left;
 }
 
 /* They have nothing to lose, and nobody shall see them after us. */
@@ -336,14 +337,14 @@ static void end_one(const struct preforked *one)
 
 void prefork_close(struct supervisor *s)
 {
-	uv_close((uv_handle_t *)&s->prefork.refill, NULL);
-	while (s->prefork.first) {
-		end_one(s->prefork.first);
-		drop_preforked(s, s->prefork.first);
+	uv_close((uv_handle_t *)&s->runs->prefork.refill, NULL);
+	while (s->runs->prefork.first) {
+		end_one(s->runs->prefork.first);
+		drop_preforked(s, s->runs->prefork.first);
 	}
-	for (int ms = 0; ms < GONE_MS && s->prefork.litter; ms++) {
+	for (int ms = 0; ms < GONE_MS && s->runs->prefork.litter; ms++) {
 		prefork_remove_cgroups(s);
-		if (s->prefork.litter)
+		if (s->runs->prefork.litter)
 			usleep(1000);
 	}
 }

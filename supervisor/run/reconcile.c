@@ -1,5 +1,4 @@
-#include "supervisor/channel/channel.h"
-#include "supervisor/channel/outbox.h"
+#include "supervisor/run/internal.h"
 
 #include "ipc/end_reason.h"
 #include "ipc/mcp_socket.h"
@@ -202,12 +201,15 @@ static void take_result(struct active_run *l, const struct job *j)
 static void reconcile_done(struct agent_work *w)
 {
 	struct job *j = w->data;
-	struct active_run *l = active_run_find(&j->sup->active, j->id);
+	struct active_run *l = active_run_find(&j->sup->runs->active, j->id);
 
 	if (j->rc)
 		log_warn(LT("msg", "an agent's file cannot be settled"),
 			 LT("run", j->id), LT("error", j->err.text));
-	outbox_look(j->sup, j->agent); /* its last words may be there */
+	send_hint(j->sup,
+		  &(struct hint){
+			  HINT_OUTBOX,
+			  .agent = j->agent}); /* its last words may be there */
 	if (l && l->reconciling && l->attempt == j->attempt)
 		take_result(l, j);
 	free(j->session);

@@ -1,4 +1,4 @@
-#include "supervisor/channel/delivery.h"
+#include "supervisor/run/internal.h"
 
 #include "ipc/end_reason.h"
 #include "lib/base/fault.h"
@@ -19,8 +19,8 @@ static void drop_run(struct active_run *l, void *arg)
 	struct supervisor *s = arg;
 
 	/* It will dial again and say what was not acknowledged. */
-	if (l->connected && s->ipc)
-		ipc_server_drop(s->ipc, l->from);
+	if (l->connected && s->runs->ipc)
+		ipc_server_drop(s->runs->ipc, l->from);
 	active_run_drop(l);
 }
 
@@ -84,7 +84,7 @@ static void sweep_cgroup(void *arg, const char *name)
 	struct supervisor *s = arg;
 
 	if (!id_is(ID_PREFORK, name) && !id_is(ID_CHANNEL, name) &&
-	    !active_run_find(&s->active, name))
+	    !active_run_find(&s->runs->active, name))
 		tree_forget(&s->place, name);
 }
 
@@ -104,7 +104,7 @@ int recover_runs(struct supervisor *s, struct err *e)
 		n = -1;
 	if (n >= 0)
 		tree_each_cgroup(&s->place, sweep_cgroup, s);
-	s->schedule = s->alarm_stale = true;
+	s->runs->schedule = s->runs->alarm_stale = true;
 	return n < 0 ? -1 : 0;
 }
 
@@ -113,7 +113,7 @@ static void on_retry(uv_timer_t *h)
 	struct supervisor *s = h->data;
 	struct err e;
 
-	active_run_each(&s->active, drop_run, s);
+	active_run_each(&s->runs->active, drop_run, s);
 	idle_forget_all(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);
@@ -127,12 +127,7 @@ static void on_retry(uv_timer_t *h)
 	end_if_done(s);
 }
 
-void on_txn_failed(void *arg, const struct err *failed)
+void runs_read_again(struct supervisor *s)
 {
-	struct supervisor *s = arg;
-
-	if (failed && failed->code == ERR_MOVED && !control_file_in_place(s))
-		return;
-	inflight_rolled_back(s);
-	uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
+	uv_timer_start(&s->runs->retry, on_retry, RETRY_MS, 0);
 }

@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -39,18 +39,19 @@ static int schedule(struct supervisor *s, struct arena *a, struct err *e)
 	int64_t limit;
 	int found;
 
-	run_pick_begin(&s->pick);
-	while (s->active.count < s->config.run_max) {
-		found = run_pick_next(s->db, &s->pick, &next, a, e);
+	run_pick_begin(&s->runs->pick);
+	while (s->runs->active.count < s->config.run_max) {
+		found = run_pick_next(s->db, &s->runs->pick, &next, a, e);
 		if (found != 1)
 			return found;
 		limit = agent_limit(s, next.agent, a);
-		if (active_run_count_agent(&s->active, next.agent) >= limit)
+		if (active_run_count_agent(&s->runs->active, next.agent) >=
+		    limit)
 			continue;
 		found = start_queued_run(s, next.id, limit, e);
 		if (found < 0)
 			return -1;
-		s->pick.took = s->pick.took || found == 0;
+		s->runs->pick.took = s->runs->pick.took || found == 0;
 	}
 	return 0;
 }
@@ -88,7 +89,7 @@ static void on_alarm(uv_timer_t *h)
 		log_error(LT("msg", "the queue cannot be woken"),
 			  LT("error", e.text));
 	approvals_expire(s);
-	s->schedule = s->alarm_stale = true;
+	s->runs->schedule = s->runs->alarm_stale = true;
 	arena_fini(&a);
 }
 
@@ -97,14 +98,14 @@ void schedule_runs(struct supervisor *s)
 	struct arena a = {0};
 	struct err e;
 
-	if (!s->schedule || s->stopping)
+	if (!s->runs->schedule || s->stopping)
 		return;
-	s->schedule = false;
+	s->runs->schedule = false;
 	if (schedule(s, &a, &e) < 0) {
 		log_error(LT("msg", "the queue cannot be served"),
 			  LT("error", e.text));
-		s->alarm_stale = false;
-		uv_timer_start(&s->alarm, on_alarm, RETRY_MS, 0);
+		s->runs->alarm_stale = false;
+		uv_timer_start(&s->runs->alarm, on_alarm, RETRY_MS, 0);
 	}
 	arena_fini(&a);
 }
@@ -115,16 +116,17 @@ void queue_set_alarm(struct supervisor *s)
 	int64_t wait;
 	struct err e;
 
-	if (!s->alarm_stale)
+	if (!s->runs->alarm_stale)
 		return;
-	s->alarm_stale = false;
+	s->runs->alarm_stale = false;
 	if (sql_get(s->db, Q_RUN_NEXT_ALARM, NULL, &row, NULL, &e) < 0)
 		log_error(LT("msg", "no alarm can be set"),
 			  LT("error", e.text));
 	if (row.at == OPT_NONE) {
-		uv_timer_stop(&s->alarm);
+		uv_timer_stop(&s->runs->alarm);
 		return;
 	}
 	wait = row.at - clock_now();
-	uv_timer_start(&s->alarm, on_alarm, wait > 0 ? (uint64_t)wait : 0, 0);
+	uv_timer_start(&s->runs->alarm, on_alarm, wait > 0 ? (uint64_t)wait : 0,
+		       0);
 }

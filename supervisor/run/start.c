@@ -1,5 +1,5 @@
-#include "supervisor/core/supervisor.h"
 #include "supervisor/run/attachments.h"
+#include "supervisor/run/internal.h"
 
 #include "ipc/start_message.h"
 #include "lib/base/clock.h"

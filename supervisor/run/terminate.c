@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
@@ -300,14 +300,14 @@ static void note_exit(struct active_run *l, void *arg)
 void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 {
 	struct supervisor *s = arg;
-	struct active_run *l = active_run_find(&s->active, t->run);
+	struct active_run *l = active_run_find(&s->runs->active, t->run);
 	char why[128];
 
 	if (t->kind == SPAWN_EXITED) {
 		struct spawn_told copy = *t;
 
 		if (!prefork_on_exit(s, t->pid))
-			active_run_each(&s->active, note_exit, &copy);
+			active_run_each(&s->runs->active, note_exit, &copy);
 		return;
 	}
 	if (id_is(ID_PREFORK, t->run)) {
@@ -358,5 +358,5 @@ void on_spawner_lost(void *arg)
 
 	s->place.spawner = s->spawn.pid;
 	prefork_drop(s);
-	active_run_each(&s->active, look_for_worker, s);
+	active_run_each(&s->runs->active, look_for_worker, s);
 }

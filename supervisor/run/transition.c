@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -19,7 +19,7 @@ struct run_before {
 static void restore_run(void *arg)
 {
 	const struct run_before *b = arg;
-	struct active_run *l = active_run_find(&b->sup->active, b->id);
+	struct active_run *l = active_run_find(&b->sup->runs->active, b->id);
 
 	if (!l)
 		return;
@@ -140,7 +140,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 			       row->state);
 	if (txn_begin(&s->txn, e))
 		return -1;
-	s->schedule = s->alarm_stale = s->host_changed = true;
+	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
 	return run_move(s->db, &ask, e);
 }
 

@@ -2,7 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
-#include "supervisor/channel/channel.h"
+#include "supervisor/channel/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* Plugins on their way out: of channels that were closed, of those that failed,
  * and what a former skepd left. */
+#include "supervisor/channel/internal.h"
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"

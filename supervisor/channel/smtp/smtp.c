@@ -4,6 +4,7 @@
  * cannot say, and most servers would deliver it twice.
  */
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "lib/http/curl_loop.h"

@@ -4,6 +4,7 @@
  * a receiver that keeps ids gets each message once.
  */
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
 #include "supervisor/channel/envelope.h"

@@ -1,4 +1,4 @@
-#include "supervisor/core/supervisor.h"
+#include "supervisor/run/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +45,15 @@ struct supervisor_watch *supervisor_watch(struct supervisor *s, const char *run,
 					  void (*fn)(void *arg), void *arg)
 {
 	struct supervisor_watch *w = calloc(1, sizeof *w);
-	struct active_run *l = run ? active_run_find(&s->active, run) : NULL;
+	struct active_run *l = run ? active_run_find(&s->runs->active, run)
+				   : NULL;
 
 	if (!w)
 		abort();
 	w->w.sup = s;
 	w->w.fn = fn;
 	w->w.arg = arg;
-	link_watch(&w->w, l ? &l->watches : &s->host_watches);
+	link_watch(&w->w, l ? &l->watches : &s->runs->host_watches);
 	return w;
 }
 
@@ -98,7 +99,7 @@ void notify_host_watchers(struct supervisor *s)
 	if (!s->host_changed)
 		return;
 	s->host_changed = false;
-	tell_all(s->host_watches);
+	tell_all(s->runs->host_watches);
 }
 
 /* The watches move to the host: a run that is tried again is news there. */
@@ -109,6 +110,6 @@ void watch_orphan(struct active_run *l)
 		struct run_watch *w = l->watches;
 
 		unlink_watch(w);
-		link_watch(w, &l->sup->host_watches);
+		link_watch(w, &l->sup->runs->host_watches);
 	}
 }

@@ -1,0 +1,34 @@
+#ifndef SUPERVISOR_RUN_RUN_H
+#define SUPERVISOR_RUN_RUN_H
+
+#include "supervisor/core/supervisor.h"
+
+/*
+ * Runs as the composition root sees them. The commands on runs are in
+ * supervisor/core/commands.h.
+ */
+void runs_init(struct supervisor *s);
+
+/* Adopts the active runs. */
+int runs_recover(struct supervisor *s, struct err *e);
+int runs_listen(struct supervisor *s, struct err *e); /* to workers */
+
+/* terminate.c: reports of the spawner that are not about plugins. */
+void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd);
+void on_spawner_lost(void *arg);
+
+void runs_tick(struct supervisor *s);
+void runs_before_commit(struct supervisor *s); /* starts queued runs */
+/* A commit failed: memory may be ahead of the rows, and is read again. */
+void runs_read_again(struct supervisor *s);
+
+bool runs_are_over(const struct supervisor *s); /* and no worker is idle */
+int64_t runs_count(const struct supervisor *s); /* active ones */
+void runs_stop_all(struct supervisor *s, const char *by);
+
+/* In this order; workers live on. */
+void runs_close(struct supervisor *s);
+void runs_close_timers(struct supervisor *s); /* after the last transaction */
+void runs_free(struct supervisor *s);         /* after the loop */
+
+#endif
