@@ -84,7 +84,8 @@ int http_route_find(const struct http_routes *t, const char *method,
 		return err_set(e, ERR_METHOD,
 			       "this URL does not support the method");
 	return err_set(e, ERR_NOTFOUND,
-		       "there is no such address; /openapi.json lists all");
+		       "there is no such route; /openapi.json lists "
+		       "all routes");
 }
 
 /* --- declared input ------------------------------------------------------ */

@@ -84,7 +84,7 @@ static void refuse_unknown(struct rpc *r, const char *id, const char *name)
 {
 	struct buf why = BUF_MAX(256);
 
-	buf_addf(&why, "there is no method %s", quoted(name).text);
+	buf_addf(&why, "unknown method %s", quoted(name).text);
 	rpc_refuse(r, id, RPC_METHOD, why.p);
 	buf_fini(&why);
 }

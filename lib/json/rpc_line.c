@@ -73,7 +73,7 @@ int rpc_line_read(struct rpc_line *r, const char *line, size_t n, struct err *e)
 	method = cJSON_GetObjectItemCaseSensitive(r->json, "method");
 	params = cJSON_GetObjectItemCaseSensitive(r->json, "params");
 	if (strcmp(json_text(r->json, "jsonrpc", ""), "2.0") != 0)
-		return bad(r, e, "a line is no JSON-RPC 2.0");
+		return bad(r, e, "a line is not JSON-RPC 2.0");
 	if (!read_id(r, cJSON_GetObjectItemCaseSensitive(r->json, "id")))
 		return bad(r, e, "an id is a number or a short text");
 	if (method && !cJSON_IsString(method))

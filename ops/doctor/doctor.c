@@ -78,9 +78,12 @@ static void look_without_control(struct doctor *d, const char *path)
 		closedir(dir);
 	if (n > 0)
 		doctor_say(d, FINDING_control_lost, path,
-			   "it is gone, and there are files of %d agents", n);
+			   "it is missing, but there are databases of "
+			   "%d agents",
+			   n);
 	else
-		doctor_say(d, FINDING_control_missing, path, "it is not there");
+		doctor_say(d, FINDING_control_missing, path,
+			   "it does not exist");
 }
 
 static void open_control(struct doctor *d)

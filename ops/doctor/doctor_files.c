@@ -174,7 +174,8 @@ static void check_socket(struct doctor *d, const char *path, const char *name)
 	if (fd >= 0)
 		close(fd);
 	if (dead && !d->supervised)
-		doctor_say(d, FINDING_stale_socket, path, "nobody listens");
+		doctor_say(d, FINDING_stale_socket, path,
+			   "no process listens on it");
 }
 
 void doctor_files(struct doctor *d)

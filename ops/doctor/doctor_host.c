@@ -42,7 +42,7 @@ static void check_mounts(struct doctor *d)
 		    !strcmp(kind, "fuse.skep") && stat(dir, &st) &&
 		    errno == ENOTCONN)
 			doctor_say(d, FINDING_orphan_mount, dir,
-				   "the process that served it is gone");
+				   "the process that served it is dead");
 	buf_fini(&b);
 }
 

@@ -71,7 +71,7 @@ static bool check_version(struct doctor *d, const char *path,
 			   s->version);
 	else if (version < 0)
 		doctor_say(d, FINDING_unreadable, path,
-			   "it is no SQLite database");
+			   "it is not a SQLite database");
 	else if (version < s->version)
 		doctor_say(d, FINDING_schema_older, path,
 			   "it has version %d, this skep makes %d", version,

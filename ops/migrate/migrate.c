@@ -186,7 +186,7 @@ static int entry(struct migrate *m, const FTSENT *en, struct err *e)
 		migrate_unknown(m, NULL, 0, strerror(en->fts_errno));
 		break;
 	default:
-		migrate_unknown(m, NULL, 0, "it is no file");
+		migrate_unknown(m, NULL, 0, "it is not a file");
 	}
 	m->file = NULL;
 	return rc;

@@ -97,8 +97,8 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 			       home->root);
 	if (!(flags & SQL_CREATE) && file_size(path.text) == 0)
 		return err_set(e, ERR_CORRUPT,
-			       "%s is empty: if there was data, bring it back "
-			       "from a backup; else 'skep up' makes it anew",
+			       "%s is empty; restore it from a backup if it "
+			       "had data, otherwise 'skep up' recreates it",
 			       path.text);
 	return db_open(out, path.text, &schema, flags | SQL_FULL, e);
 }

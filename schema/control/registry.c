@@ -46,8 +46,8 @@ int registry_open(const struct agent_database_row *row, unsigned flags,
 {
 	if (!file_exists(row->path))
 		return err_set(e, ERR_NOTFOUND,
-			       "the file of agent '%s' is not at %s any more; "
-			       "if it was moved, say where: 'skep agent set %s "
+			       "the database of agent '%s' is missing at "
+			       "%s; if it was moved, use 'skep agent set %s "
 			       "--file PATH'",
 			       row->agent, row->path, row->agent);
 	return open_agent_file(row, flags & ~(unsigned)SQL_CREATE, out, e);

@@ -194,7 +194,7 @@ static void change_membership(void *app, const struct http_request *r,
 			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);
 	if (n >= 0)
 		complete_later(s, request_done(q), in.room, n > 0,
-			       n == 0 ? "it was so already"
+			       n == 0 ? "no change"
 			       : join ? "joined"
 				      : "left");
 	n = txn_try_end(&s->txn, n, &e);

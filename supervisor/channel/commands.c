@@ -123,10 +123,9 @@ static int switch_channel(struct supervisor *s, const char *name,
 	    control_audit(s->db, by, "channel.switch", name, NULL, e))
 		return -1;
 	if (n == 0 && !strcmp(verb, "enable") && wake(s, name))
-		changed(s, name, done, true, "it is started now");
+		changed(s, name, done, true, "started");
 	else
-		changed(s, name, done, n > 0,
-			n > 0 ? verb : "it was so already");
+		changed(s, name, done, n > 0, n > 0 ? verb : "no change");
 	return 0;
 }
 

@@ -36,11 +36,11 @@ static void send_one(struct channel *c, struct inflight *p)
 		c->ops->send(c, p);
 		return;
 	}
-	lost = outcome_of(
-		DELIVERY_EV_REFUSE, OPT_NONE, -1,
-		"its conversation went with the channel that was "
-		"removed%s",
-		p->row.conversation[0] == '{' ? ": retry opens it again" : "");
+	lost = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1,
+			  "its conversation was deleted with its channel%s",
+			  p->row.conversation[0] == '{'
+				  ? "; 'skep delivery retry' reopens it"
+				  : "");
 	inflight_done(p, &lost);
 }
 

@@ -15,10 +15,9 @@ int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 		.channel = d->channel,
 		.state = delivery_state_word(DELIVERY_PENDING),
 		.remote_status = OPT_NONE,
-		.detail = d->resend_of
-				  ? arena_printf(&a, "again, as a new one: %s",
-						 d->resend_of)
-				  : "queued",
+		.detail = d->resend_of ? arena_printf(&a, "sent again as %s",
+						      d->resend_of)
+				       : "queued",
 	};
 	int n = sql_exec(s->db, Q_HOST_EVENT_DELIVERY, &told, e);
 

@@ -130,7 +130,7 @@ int envelope_check(const cJSON *json, struct err *e)
 	bool has_event = event && !cJSON_IsNull(event), has_json;
 
 	if (!cJSON_IsObject(json))
-		return bad(e, "it is no object");
+		return bad(e, "it is not an object");
 	if (strcmp(json_text(json, "version", ""), "0.1") != 0)
 		return bad(e, "only version 0.1 is known");
 	if (!vocab_has(TYPES, type) || !type[0])

@@ -15,9 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char went[] =
-	"its conversation went with a channel that was removed, and whom it "
-	"was for is not known any more";
+static const char went[] = "its conversation was deleted with its "
+			   "channel, so the receiver is unknown";
 
 /* A peer of a channel that there is; else it goes by the channel alone. */
 static int open_peer(struct supervisor *s, const struct outbox_entry *r,

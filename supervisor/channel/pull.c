@@ -166,7 +166,7 @@ static void pull_tick(struct channel *c)
 		next = p->next;
 		if (p->late_ms <= now)
 			end_inflight(t, p, DELIVERY_EV_LOSE,
-				     "whoever asked did not say that it came");
+				     "the client did not acknowledge it");
 	}
 }
 

@@ -249,7 +249,7 @@ static const char *cancel_idle(struct supervisor *s, const char *run)
 	struct idle_worker *w = idle_find(s, run);
 
 	if (!w)
-		return "it is over or being ended already";
+		return "it has ended or is being stopped";
 	idle_evict(w);
 	return "it was over; the agent that it kept is being ended";
 }

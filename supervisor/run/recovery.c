@@ -118,8 +118,9 @@ static void on_retry(uv_timer_t *h)
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);
 	if (recover_runs(s, &e)) {
-		log_error(LT("msg", "the rows cannot be read again"),
-			  LT("error", e.text));
+		log_error(
+			LT("msg", "cannot reload state after a failed commit"),
+			LT("error", e.text));
 		uv_timer_start(h, on_retry, RETRY_MS, 0);
 		return;
 	}

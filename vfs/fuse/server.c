@@ -353,8 +353,9 @@ static bool must_end(struct mnt *m)
 	}
 	m->stays = true;
 	fprintf(stderr,
-		"skep: in use by a run (process %ld): it is served until that "
-		"ends; stop it again to end it at once\n",
+		"skep: the mount is in use by a run (process "
+		"%ld) and is served until the run ends; "
+		"interrupt again to end it at once\n",
 		(long)run);
 	(void)vfs_unmount(m->dir, &ignored);
 	return false;

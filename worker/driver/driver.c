@@ -58,7 +58,7 @@ const struct driver *driver_find(const char *name, struct err *e)
 	for (size_t i = 0; i < DRIVERS; i++)
 		if (strcmp(drivers[i]->name, name) == 0)
 			return drivers[i];
-	err_set(e, ERR_INVALID, "there is no driver %s; known are%s",
+	err_set(e, ERR_INVALID, "unknown driver %s; the drivers are%s",
 		quoted(name).text, known);
 	return NULL;
 }

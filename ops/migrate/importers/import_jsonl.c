@@ -71,7 +71,8 @@ static const char *tell_bad(struct migrate *m, const struct bad *bad)
 	if (bad->lines == 0)
 		return NULL;
 	if (bad->lines == 1 && bad->open_end)
-		return "its last line is not complete: import again when it is";
+		return "its last line is incomplete; import it "
+		       "again later";
 	return arena_printf(&m->arena,
 			    "%d lines could not be read; the first is line "
 			    "%d: %s",

@@ -255,8 +255,7 @@ static int take_branch(struct migrate *m, const cJSON *root, const cJSON *pile,
 
 	if (in_state_db(m, foreign_text(root, "id", ""))) {
 		migrate_unknown(m, NULL, cJSON_GetArraySize(list),
-				"state.db has this branch: it is taken from "
-				"there");
+				"skipped: state.db contains this branch");
 		cJSON_Delete(manifest);
 		return 0;
 	}

@@ -241,7 +241,7 @@ static int apply_patch(struct session_row *row, const cJSON *patch,
 	if (if_rev > 0 && if_rev != row->rev)
 		return err_set(e, ERR_CONFLICT,
 			       "session '%s' is at revision %" PRId64
-			       ", not %" PRId64 ": read it again",
+			       ", not %" PRId64 "; read it again",
 			       quoted(row->key).text, row->rev, if_rev);
 	cJSON_ArrayForEach(v, patch) if (patch_member(row, v, e)) return -1;
 	return 0;

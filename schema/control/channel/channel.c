@@ -111,8 +111,8 @@ static int fill_channel(struct channel_put_in *in, const cJSON *def,
 		return -1;
 	if (!in->config)
 		return err_set(e, ERR_TOOBIG,
-			       "config has more than %u bytes; put what is "
-			       "large in a file, and name it",
+			       "config is larger than %u bytes; store large "
+			       "values in a file and name the file",
 			       CHANNEL_CONFIG_MAX);
 	if (!strcmp(in->kind, "plugin") && !in->command)
 		return check_command(in->kind, NULL, e);

@@ -252,7 +252,7 @@ int channel_check_stays(const struct channel_row *row, struct err *e)
 	if (!row->state || strcmp(row->state, CHANNEL_REMOVING) != 0)
 		return 0;
 	return err_set(e, ERR_BUSY,
-		       "channel %s is being removed; when it is gone there may "
-		       "be another of that name",
+		       "channel '%s' is being removed; wait until "
+		       "this is complete",
 		       row->name);
 }

@@ -320,7 +320,7 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 	if (what == DELIVERY_EV_RETRY) {
 		d.due_at = now;
 		d.remote_status = OPT_NONE;
-		d.detail = "a person wants it sent again";
+		d.detail = "retried on request";
 		if (sql_exec(db, Q_DELIVERY_RENEW,
 			     &(struct delivery_renew_in){row->seq}, e) < 0)
 			return -1;

@@ -19,7 +19,7 @@ static bool end_request(struct plugin *p)
 {
 	buf_adds(&p->outbox, "}\n");
 	if (p->outbox.over) {
-		plugin_fail(p, "it does not read what it is sent");
+		plugin_fail(p, "it does not read its input");
 		return false;
 	}
 	return plugin_flush(p);

@@ -27,7 +27,7 @@ static void on_events_closed(struct plugin *p)
 	if (p->processes.spawn == PLUGIN_REQUESTED)
 		uv_poll_stop(p->events_poll);
 	else
-		plugin_fail(p, "its shim is gone");
+		plugin_fail(p, "its shim has exited");
 }
 
 static void on_shim_event(uv_poll_t *h, int status, int events)

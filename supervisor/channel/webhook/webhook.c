@@ -76,8 +76,9 @@ static void stop_sending(struct channel *c, struct outcome *o)
 {
 	o->event = DELIVERY_EV_FAIL;
 	o->no_try = true;
-	channel_pause(c, "the receiver is gone (HTTP status 410): set url, "
-			 "then 'skep channel resume'");
+	channel_pause(c, "the receiver no longer exists (HTTP status "
+			 "410); set url, then run 'skep channel "
+			 "resume'");
 }
 
 static void on_done(struct transfer *t, CURLcode code)

@@ -227,10 +227,10 @@ def test_the_reply_to_a_removed_channel_goes_to_nobody_else(home):
     webhook(h, "web", new.url)
     [d] = settled(h, 1, "dead", "delivered")
     assert d["state"] == "dead" and d["channel"] == "web", d
-    assert "conversation went" in d["detail"], d
+    assert "conversation was deleted" in d["detail"], d
     h.call("POST", "/v1/deliveries/%s/retry" % d["id"], {})
     [d] = settled(h, 1, "dead")
-    assert d["attempts"] == 1 and "conversation went" in d["detail"], d
+    assert d["attempts"] == 1 and "conversation was deleted" in d["detail"], d
     assert not old.ids() and not new.ids()
     h.down()
 

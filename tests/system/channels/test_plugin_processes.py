@@ -188,7 +188,7 @@ def test_the_next_skepd_wakes_a_shim_that_was_stopped(home):
 def test_it_goes_when_the_shim_is_killed(home):
     e = Escape(home)
     os.kill(e.shim, signal.SIGKILL)
-    trouble(e.h, "bad", "its shim is gone")
+    trouble(e.h, "bad", "its shim has exited")
     e.all_gone()
     e.be_good()
     until(e.h, "bad", "ready")

@@ -57,7 +57,7 @@ def test_of_a_file_that_grew_only_what_is_new_comes(home):
     assert (plan["state"], plan["records"], plan["added"]) == ("planned", 4, 1)
     got = apply(home, path, "--delete-source", code=1)[0]
     assert (got["state"], got["records"], got["added"]) == ("imported", 4, 1), got
-    assert "not complete" in got["warning"] and path.exists(), "it is being written"
+    assert "incomplete" in got["warning"] and path.exists(), "it is being written"
     add(path, 'ent":"line 4"}\n')
     got = apply(home, path, "--delete-source")[0]
     assert (got["state"], got["added"], got["warning"]) == ("imported", 1, None), got

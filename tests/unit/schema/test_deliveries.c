@@ -399,7 +399,7 @@ static void the_detail_says_what_was_last_done(void **state)
 	assert_string_equal(wanted(&id, DELIVERY_EV_DISCARD),
 			    "a person discarded it; it was dead: too old");
 	assert_string_equal(wanted(&id, DELIVERY_EV_RETRY),
-			    "a person wants it sent again");
+			    "retried on request");
 	assert_string_equal(wanted(&id, DELIVERY_EV_DISCARD),
 			    "a person discarded it");
 }

@@ -52,8 +52,8 @@ int acp_permissions_begin(struct acp *x, struct err *e)
 				  rows[i].tool, rows[i].pattern, a);
 	if (n < 0)
 		return -1;
-	if (part_abort_awaiting(&j->writer, "the agent that asked is gone", e) <
-	    0)
+	if (part_abort_awaiting(&j->writer, "the agent that asked has exited",
+				e) < 0)
 		return -1;
 	return 0;
 }

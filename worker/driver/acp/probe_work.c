@@ -74,8 +74,8 @@ int acp_try_work_judge(const struct acp_try_work *w)
 	command = holds(w->dir, OUTPUT_NAME, result);
 	(void)acp_try_say("file", file,
 			  file ? "the agent wrote a file"
-			       : "the agent was asked to write a file, and it "
-				 "is not there");
+			       : "the agent was asked to write a file, but "
+				 "the file does not exist");
 	(void)acp_try_say("command", command,
 			  command ? "the agent ran a command"
 				  : "the agent was asked to run a command, and "

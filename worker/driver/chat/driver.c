@@ -203,8 +203,9 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 	if (args && (c->not_run || chat_tool_again(c->name)))
 		rc = use_tool(x, &use, &text, &failed, e);
 	else
-		buf_adds(&text, "The tool was interrupted, and nobody knows "
-				"whether it was done: look before you go on.");
+		buf_adds(&text, "The tool was interrupted, and it is unknown "
+				"whether it completed. Check before you "
+				"continue.");
 	buf_adds(&body, "{\"call_id\":");
 	json_add_string(&body, c->id, strlen(c->id));
 	buf_addf(&body, ",\"failed\":%s,\"text\":", failed ? "true" : "false");
@@ -396,7 +397,7 @@ static int open_all(struct chat *x, struct err *e)
 	struct run *r = x->run;
 
 	if (part_abort_awaiting(&r->transcript.writer,
-				"the worker that asked is gone", e) < 0 ||
+				"the worker that asked has exited", e) < 0 ||
 	    chat_config_read(&x->config, r->start, &r->arena, e) ||
 	    chat_http_open(&x->http, &x->config, e) ||
 	    workspace_open_tools(r, x->config.exec || x->config.servers.n > 0,

@@ -117,7 +117,7 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
 			x->failed = true;
 	} else if (buf_add(&x->body, p, n)) {
 		x->failed = err_set(&x->err, ERR_TOOBIG,
-				    "its answer is over %u bytes",
+				    "its response is longer than %u bytes",
 				    ANSWER_MAX) != 0;
 	}
 	return x->failed ? 0 : n;

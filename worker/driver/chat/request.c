@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define UNKNOWN "The tool was interrupted; nobody knows whether it was done."
+#define UNKNOWN "The tool was interrupted; it is unknown whether it completed."
 
 static void comma(struct buf *b)
 {
