@@ -1,7 +1,7 @@
 /* The report: one HTML file with everything in it, no script, no network. */
 #include "bench/harness.h"
 #include "lib/base/clock.h"
-#include "lib/os/file.h"
+#include "lib/os/atomic_file.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ int report_plots(struct bench_run *r, struct err *e)
 			plot_file(&p->plot, &out);
 			rc = buf_ok(&out, "plot", e);
 			if (!rc)
-				rc = file_write_atomic(path.p, out.p, out.n,
+				rc = atomic_file_write(path.p, out.p, out.n,
 						       0644, e);
 		}
 	}
@@ -171,7 +171,7 @@ int report_write(struct bench_run *r, struct err *e)
 	buf_adds(&out, "</body></html>\n");
 	rc = buf_ok(&out, r->report, e);
 	if (!rc)
-		rc = file_write_atomic(r->report, out.p, out.n, 0644, e);
+		rc = atomic_file_write(r->report, out.p, out.n, 0644, e);
 	buf_fini(&out);
 	return rc;
 }

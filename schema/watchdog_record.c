@@ -1,6 +1,7 @@
 #include "schema/watchdog_record.h"
 
 #include "lib/json/json.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 
 #include <stdio.h>
@@ -65,7 +66,7 @@ int watchdog_write(const struct home *h, const struct watchdog_record *r,
 
 	json_add_shape(&b, &stored_shape, &row);
 	buf_addc(&b, '\n');
-	rc = file_write_atomic(home_path(h, HOME_WATCHDOG).text, b.p, b.n, 0600,
+	rc = atomic_file_write(home_path(h, HOME_WATCHDOG).text, b.p, b.n, 0600,
 			       e);
 	buf_fini(&b);
 	return rc;

@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ static int write_config(const char *dir, int max, struct err *e)
 		 "{\"log\":{\"level\":\"warn\"},\"run\":{\"max\":%d,"
 		 "\"per_agent\":%d,\"start_timeout\":120000,\"grace\":300}}",
 		 max, max);
-	return file_write_atomic(path, text, strlen(text), 0600, e);
+	return atomic_file_write(path, text, strlen(text), 0600, e);
 }
 
 static int make_agents(struct run_load *f, struct err *e)

@@ -4,7 +4,7 @@
 #include "bench/load/sink.h"
 #include "bench/load/test_daemon.h"
 #include "lib/base/clock.h"
-#include "lib/os/file.h"
+#include "lib/os/atomic_file.h"
 #include "schema/control/channel/channel.h"
 #include "schema/control/channel/delivery.h"
 #include "schema/control/control.h"
@@ -43,7 +43,7 @@ enum { OURS, ONE_EACH, IN_ORDER, ONE_EACH_IN_ORDER, BESIDE_DEAD, MANY };
 
 static int put_file(const char *path, const char *text, struct err *e)
 {
-	return file_write_atomic(path, text, strlen(text), 0600, e);
+	return atomic_file_write(path, text, strlen(text), 0600, e);
 }
 
 static int put_channel(struct sql *db, const char *name, int port, int inflight,

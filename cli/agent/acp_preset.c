@@ -1,5 +1,6 @@
 #include "cli/agent/acp_preset.h"
 
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 
 #include <limits.h>
@@ -114,7 +115,7 @@ static int make_place(const char *home, const char *name, size_t n,
 	if (dot && dot[-1] != '/')
 		return file_exists(path)
 			       ? 0
-			       : file_write_atomic(path, "{}\n", 3, 0600, e);
+			       : atomic_file_write(path, "{}\n", 3, 0600, e);
 	return file_make_dir(path, 0700, e);
 }
 

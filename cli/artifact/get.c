@@ -1,7 +1,7 @@
 #include "cli/artifact/artifact_args.h"
 
 #include "lib/base/text.h"
-#include "lib/os/newfile.h"
+#include "lib/os/atomic_file.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -35,11 +35,11 @@ static int to_terminal(struct cli *cli, const char *aid, struct err *e)
 static int to_file(struct cli *cli, const char *aid, const char *path,
 		   struct err *e)
 {
-	struct newfile f;
+	struct atomic_file f;
 
-	if (newfile_open(&f, path, 0600, e))
+	if (atomic_file_open(&f, path, 0600, e))
 		return -1;
-	return newfile_end(
+	return atomic_file_end(
 		&f, artifact_get_fd(cli->agent.db, aid, f.fd, path, e), e);
 }
 

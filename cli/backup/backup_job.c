@@ -4,11 +4,11 @@
 
 #include "cli/state/ops_cli.h"
 #include "lib/base/clock.h"
+#include "lib/base/fault.h"
 #include "lib/base/id.h"
-#include "lib/os/file.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/process.h"
 #include "ops/backup/backup.h"
-#include "ops/outfile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,16 +55,16 @@ static void name_us(struct backup_run_row *row, struct arena *a)
 static int write_file(struct backup_options *ask, const char *path,
 		      struct backup_sum *sum, struct err *e)
 {
-	struct outfile f;
-	int rc = outfile_open(&f, path, e);
+	struct atomic_file f;
+	int rc = atomic_file_create(&f, path, 0600, e);
 
 	if (!rc) {
 		ask->fd = f.fd;
-		rc = backup_write(ask, sum, e) || outfile_commit(&f, e) ? -1
-									: 0;
+		rc = backup_write(ask, sum, e);
+		if (!rc)
+			rc = fault_point(FAULT_backup_done, e);
 	}
-	outfile_abort(&f);
-	return rc;
+	return atomic_file_end(&f, rc, e);
 }
 
 static void set_backup_outcome(struct backup_run_row *row, int rc,

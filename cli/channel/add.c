@@ -1,6 +1,7 @@
 #include "cli/channel/channel_cli.h"
 #include "lib/base/text.h"
 #include "lib/json/base64.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "schema/control/channel/channel_delete.h"
 
@@ -28,7 +29,7 @@ static int make_secret(struct cli *cli, const cJSON *def, struct err *e)
 	buf_adds(&text, "whsec_");
 	base64_add(&text, raw, sizeof raw);
 	buf_addc(&text, '\n');
-	rc = file_write_atomic(path.text, text.p, text.n, 0600, e);
+	rc = atomic_file_write(path.text, text.p, text.n, 0600, e);
 	buf_fini(&text);
 	if (rc == 0)
 		output_note(&cli->out, "created the secret %s", path.text);

@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 
-#include "lib/os/newfile.h"
+#include "lib/os/atomic_file.h"
 #include "schema/agent/transcript/exchange.h"
 
 #include <errno.h>
@@ -44,16 +44,16 @@ static int export_to(struct cli *cli, struct sink *s, struct err *e)
 static int export_file(struct cli *cli, const char *path, struct err *e)
 {
 	struct sink s = {.name = path};
-	struct newfile f;
+	struct atomic_file f;
 	int rc;
 
-	if (newfile_open(&f, path, 0600, e))
+	if (atomic_file_open(&f, path, 0600, e))
 		return -1;
 	s.to = fdopen(dup(f.fd), "w");
 	rc = s.to ? export_to(cli, &s, e) : err_errno_set(e, "%s", path);
 	if (s.to && fclose(s.to) && rc == 0)
 		rc = err_errno_set(e, "%s", path);
-	rc = newfile_end(&f, rc, e);
+	rc = atomic_file_end(&f, rc, e);
 	if (rc == 0)
 		output_note(&cli->out, "%s: %lld events", path,
 			    (long long)s.lines - 1);

@@ -1,7 +1,7 @@
 #include "cli/vfs/vfs_port_cli.h"
 
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
-#include "lib/os/newfile.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +15,8 @@ static bool is_zeros(const char *p, size_t n)
 }
 
 /* A piece of zeros stays a hole, except in a pipe. */
-static int write_or_skip_zeros(const struct newfile *f, const char *p, size_t n,
-			       struct err *e)
+static int write_or_skip_zeros(const struct atomic_file *f, const char *p,
+			       size_t n, struct err *e)
 {
 	if (!f->tmp[0] || !is_zeros(p, n))
 		return file_write_fd(f->fd, f->path, p, n, e);
@@ -26,7 +26,7 @@ static int write_or_skip_zeros(const struct newfile *f, const char *p, size_t n,
 }
 
 static int copy_out(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
-		    const struct newfile *f, struct err *e)
+		    const struct atomic_file *f, struct err *e)
 {
 	char *room = arena_alloc(&cli->arena, PIECE);
 	int64_t off = 0;
@@ -45,7 +45,7 @@ static int copy_out(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 static int get_to_output(struct cli *cli, struct vfs *v,
 			 const struct vfs_attr *a, struct err *e)
 {
-	const struct newfile out = {.fd = STDOUT_FILENO, .path = "output"};
+	const struct atomic_file out = {.fd = STDOUT_FILENO, .path = "output"};
 
 	(void)fflush(cli->out.to);
 	return copy_out(cli, v, a, &out, e);
@@ -54,11 +54,11 @@ static int get_to_output(struct cli *cli, struct vfs *v,
 static int get_file(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 		    const char *to, struct err *e)
 {
-	struct newfile f;
+	struct atomic_file f;
 
-	if (newfile_open(&f, to, a->mode & 0777, e))
+	if (atomic_file_open(&f, to, a->mode & 0777, e))
 		return -1;
-	return newfile_end(&f, copy_out(cli, v, a, &f, e), e);
+	return atomic_file_end(&f, copy_out(cli, v, a, &f, e), e);
 }
 
 static int get_in(struct cli *cli, struct vfs *v, struct err *e)

@@ -1,11 +1,9 @@
 #include "lib/os/file.h"
 
-#include "lib/base/id.h"
 #include "lib/os/held.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -99,46 +97,6 @@ int file_sync_parent(const char *path, struct err *e)
 	rc = fsync(fd);
 	close(fd);
 	return rc ? err_errno_set(e, "%s: sync of its directory", path) : 0;
-}
-
-static int write_synced(const char *tmp, const void *p, size_t n, mode_t mode,
-			struct err *e)
-{
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	int rc;
-
-	if (fd < 0)
-		return err_errno_set(e, "%s", tmp);
-	rc = file_write_fd(fd, tmp, p, n, e);
-	if (!rc && fsync(fd))
-		rc = err_errno_set(e, "%s", tmp);
-	if (close(fd) && !rc)
-		rc = err_errno_set(e, "%s", tmp);
-	return rc;
-}
-
-int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
-		      struct err *e)
-{
-	char tmp[PATH_MAX];
-	uint64_t noise;
-
-	/* random: threads may write the same file, and a dead process may have
-	 * had our pid */
-	id_random(&noise, sizeof noise);
-	if ((size_t)snprintf(tmp, sizeof tmp, "%s.new.%016" PRIx64, path,
-			     noise) >= sizeof tmp)
-		return err_set(e, ERR_USAGE, "%s: the path is too long", path);
-	if (write_synced(tmp, p, n, mode, e)) {
-		unlink(tmp);
-		return -1;
-	}
-	if (rename(tmp, path)) {
-		err_errno_set(e, "%s", path);
-		unlink(tmp);
-		return -1;
-	}
-	return file_sync_parent(path, e);
 }
 
 /* A new directory must be on disk; otherwise its content could be lost with its

@@ -24,12 +24,6 @@ int file_read_fd(int fd, const char *what, struct buf *b, struct err *e);
 int file_write_fd(int fd, const char *what, const void *p, size_t n,
 		  struct err *e);
 
-/* Replaces a file atomically: it has the old or the new content, also after a
- * power failure. Writes a temporary file beside it, then fsync, rename, and
- * fsync of the directory. */
-int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
-		      struct err *e);
-
 /* Syncs the directory of a new or renamed file. */
 int file_sync_parent(const char *path, struct err *e);
 

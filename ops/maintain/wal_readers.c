@@ -2,6 +2,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "lib/os/proc.h"
 
@@ -240,7 +241,7 @@ int readers_note(const struct readers *r, struct err *e)
 				 l->frame, l->since_ms);
 	}
 	if (b.n && *r->notes)
-		rc = file_write_atomic(r->notes, b.p, b.n, 0600, e);
+		rc = atomic_file_write(r->notes, b.p, b.n, 0600, e);
 	buf_fini(&b);
 	return rc;
 }

@@ -3,6 +3,7 @@
 #include "ops/migrate/migrate_take.h"
 
 #include "lib/base/hash.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "schema/agent/artifact.h"
 #include "schema/control/agent.h"
@@ -66,7 +67,7 @@ static int take_credential(struct migrate *m, void *arg, struct agent_file *f,
 		rc = err_set(e, ERR_CONFLICT, "%s already exists and differs",
 			     to.text);
 	if (!rc && m->run && !there)
-		rc = file_write_atomic(to.text, b.p, b.n, 0600, e);
+		rc = atomic_file_write(to.text, b.p, b.n, 0600, e);
 	buf_fini(&b);
 	buf_fini(&old);
 	return rc;

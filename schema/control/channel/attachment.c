@@ -4,6 +4,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
 #include "lib/json/base64.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "schema/control/channel/media_type.h"
 
@@ -115,7 +116,7 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 			       m->media);
 	if (found < 0 || file_make_dir(sub, 0700, e))
 		return -1;
-	return file_write_atomic(*path, row.bytes.p, row.bytes.n, 0600, e);
+	return atomic_file_write(*path, row.bytes.p, row.bytes.n, 0600, e);
 }
 
 int attachments_materialise(struct sql *db, const char *owner, const char *dir,

@@ -22,7 +22,7 @@ def plant(home, files):
 
 def test_a_planted_state_file_fails_the_check(home):
     for text in ('f = fopen("sessions.json", "w");',
-                 'file_write_atomic("%s/run/skepd.pid", p, n, 0600, e);',
+                 'atomic_file_write("%s/run/skepd.pid", p, n, 0600, e);',
                  'snprintf(path, n, "%s/%s.jsonl", dir, id);',
                  'home_join(h, "state/registry.json");',
                  'open("queue.lock", O_CREAT);',

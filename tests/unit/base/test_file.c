@@ -1,3 +1,4 @@
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "tests/support/temp.h"
 
@@ -22,7 +23,7 @@ static void write_file(const char *path, const char *text)
 {
 	struct err e;
 
-	if (file_write_atomic(path, text, strlen(text), 0600, &e))
+	if (atomic_file_write(path, text, strlen(text), 0600, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -111,9 +112,9 @@ static void a_write_that_cannot_be_keeps_the_old_file(void **state)
 	const char *in_nothing = temp_join(&dir, "no/such/place");
 
 	(void)state;
-	assert_int_equal(file_write_atomic(in_nothing, "x", 1, 0600, &e), -1);
+	assert_int_equal(atomic_file_write(in_nothing, "x", 1, 0600, &e), -1);
 	assert_int_equal(e.code, ERR_NOTFOUND);
-	assert_int_equal(file_write_atomic(dir.path, "x", 1, 0600, &e), -1);
+	assert_int_equal(atomic_file_write(dir.path, "x", 1, 0600, &e), -1);
 	assert_true(file_exists(dir.path));
 }
 
@@ -175,7 +176,7 @@ static void a_write_that_is_killed_leaves_old_or_new(void **state)
 
 	(void)state;
 	fill_page(text, 'a');
-	assert_int_equal(file_write_atomic(path, text, SIZE, 0600, &e), 0);
+	assert_int_equal(atomic_file_write(path, text, SIZE, 0600, &e), 0);
 	for (int i = 0; i < 60; i++) {
 		struct buf b = BUF_MAX(SIZE);
 		pid_t pid = fork();
@@ -183,7 +184,7 @@ static void a_write_that_is_killed_leaves_old_or_new(void **state)
 		if (pid == 0)
 			for (int k = 0;; k++) {
 				fill_page(text, k % 2 ? 'a' : 'b');
-				file_write_atomic(path, text, SIZE, 0600, &e);
+				atomic_file_write(path, text, SIZE, 0600, &e);
 			}
 		usleep(300 + (unsigned)(i * 97 % 4000));
 		kill(pid, SIGKILL);

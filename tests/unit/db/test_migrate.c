@@ -1,5 +1,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/hash.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "tests/support/migration_fixture.h"
 #include "tests/support/temp.h"
@@ -347,7 +348,7 @@ static void what_is_no_database_is_left_alone(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		struct buf b = BUF_MAX(1000);
 
-		assert_int_equal(file_write_atomic(path, texts[i],
+		assert_int_equal(atomic_file_write(path, texts[i],
 						   strlen(texts[i]), 0600, &e),
 				 0);
 		assert_int_equal(open_as(1, SQL_CREATE, &db, &e), -1);

@@ -1,5 +1,6 @@
 #include "tests/support/temp.h"
 
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "schema/control/agent.h"
 #include "schema/control/control.h"
@@ -224,7 +225,7 @@ static void write_file(const char *name, const char *text)
 
 	assert_int_equal(file_make_dir(d.text, 0700, &e), 0);
 	snprintf(path, sizeof path, "%s/%s", d.text, name);
-	assert_int_equal(file_write_atomic(path, text, strlen(text), 0600, &e),
+	assert_int_equal(atomic_file_write(path, text, strlen(text), 0600, &e),
 			 0);
 }
 

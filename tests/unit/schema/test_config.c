@@ -1,5 +1,5 @@
 /* The configuration file and the home directory. */
-#include "lib/os/file.h"
+#include "lib/os/atomic_file.h"
 #include "schema/config.h"
 #include "schema/home.h"
 #include "tests/support/temp.h"
@@ -156,7 +156,7 @@ static void a_file_of_two_megabytes_is_refused(void **state)
 
 	(void)state;
 	memset(huge, ' ', sizeof huge);
-	assert_int_equal(file_write_atomic(path, huge, sizeof huge, 0600, &e),
+	assert_int_equal(atomic_file_write(path, huge, sizeof huge, 0600, &e),
 			 0);
 	assert_int_equal(config_load(&c, path, &e), -1);
 	assert_int_equal(e.code, ERR_CONFIG);

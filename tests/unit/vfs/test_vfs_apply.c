@@ -1,6 +1,7 @@
 /* A namespace's changes go to the host directory below it. */
 #include "tests/support/vfs_test.h"
 
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "vfs/snapshot/merge.h"
 
@@ -19,7 +20,7 @@ static void host(const char *name, const char *text)
 	struct err e;
 
 	snprintf(path, sizeof path, "%s/host/%s", t.dir.path, name);
-	assert_ok(file_write_atomic(path, text, strlen(text), 0644, &e), &e);
+	assert_ok(atomic_file_write(path, text, strlen(text), 0644, &e), &e);
 }
 
 static void expect_host(const char *name, const char *text)

@@ -1,6 +1,7 @@
 #include "tests/support/vfs_test.h"
 
 #include "lib/db/sql.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "vfs/snapshot/diff.h"
 #include "vfs/snapshot/merge.h"
@@ -144,7 +145,7 @@ static void forks_and_host_directories_can_be_compared(void **state)
 	expect_diff((struct diff_source){.v = t.v},
 		    (struct diff_source){.v = fork}, sorted);
 	assert_int_equal(mkdir(dir, 0755), 0);
-	assert_ok(file_write_atomic(temp_join(&t.dir, "host/x"), "x", 1, 0644,
+	assert_ok(atomic_file_write(temp_join(&t.dir, "host/x"), "x", 1, 0644,
 				    &e),
 		  &e);
 	expect_diff((struct diff_source){.dir = temp_join(&t.dir, "host")},
@@ -227,7 +228,7 @@ static void host(const char *name, const char *text)
 	struct err e;
 
 	snprintf(path, sizeof path, "host/%s", name);
-	assert_ok(file_write_atomic(temp_join(&t.dir, path), text, strlen(text),
+	assert_ok(atomic_file_write(temp_join(&t.dir, path), text, strlen(text),
 				    0644, &e),
 		  &e);
 }

@@ -3,6 +3,7 @@
 #include "worker/driver/acp/probe.h"
 
 #include "lib/base/id.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 
 #include <limits.h>
@@ -35,7 +36,7 @@ int acp_try_work_begin(struct acp_try_work *w, const char *dir, struct err *e)
 		 " | tr 0-9a-f g-v > " OUTPUT_NAME
 		 "`. Then say that you are done.",
 		 w->word);
-	return file_write_atomic(path, w->input, strlen(w->input), 0600, e);
+	return atomic_file_write(path, w->input, strlen(w->input), 0600, e);
 }
 
 /* What `tr 0-9a-f g-v` makes of it. */
