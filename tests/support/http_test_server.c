@@ -45,7 +45,8 @@ struct ticker {
 	int64_t last_id;
 	size_t pad;
 	int burst;
-	bool push; /* sends without asking for room */
+	bool push;  /* sends without asking for room */
+	bool share; /* as if it went to many */
 	struct ticker *next, **link;
 };
 
@@ -163,6 +164,19 @@ static void stop_ticker(void *arg)
 	uv_close((uv_handle_t *)&t->timer, free_ticker);
 }
 
+static int send_event(const struct ticker *t, const struct sse_event *ev)
+{
+	struct buf text = BUF_MAX(1 << 22);
+	int rc;
+
+	if (!t->share)
+		return http_stream_send(t->stream, ev);
+	sse_format(&text, ev);
+	rc = http_stream_share(t->stream, &text, 1);
+	buf_fini(&text);
+	return rc;
+}
+
 static int send_number(struct ticker *t)
 {
 	struct buf b = BUF_MAX(1 << 22);
@@ -172,9 +186,8 @@ static int send_number(struct ticker *t)
 	snprintf(id, sizeof id, "%" PRId64, t->next_id);
 	buf_addf(&b, "{\"n\":%" PRId64 ",\"at\":%" PRId64 ",\"pad\":\"%*s\"}",
 		 t->next_id, clock_mono_ns(), (int)t->pad, "");
-	rc = http_stream_send(
-		t->stream,
-		&(struct sse_event){.id = id, .data = b.p, .n = b.n});
+	rc = send_event(t,
+			&(struct sse_event){.id = id, .data = b.p, .n = b.n});
 	t->next_id++;
 	buf_fini(&b);
 	return rc;
@@ -227,6 +240,7 @@ static void stream_numbers(void *arg, const struct http_request *r,
 	t->pad = (size_t)number_param(r, "pad", 0);
 	t->burst = (int)number_param(r, "burst", 1);
 	t->push = http_query(r, "push") != NULL;
+	t->share = http_query(r, "share") != NULL;
 	t->timer.data = t;
 	t->next = app->tickers;
 	t->link = &app->tickers;

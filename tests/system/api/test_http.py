@@ -302,6 +302,29 @@ def test_a_producer_that_waits_for_room_loses_nothing(srv):
 
 
 @served
+def test_what_the_socket_does_not_take_at_once_follows(srv):
+    s = srv.stream("/v1/numbers?count=1&ms=1&pad=900000&share=1")
+    data = b""
+    while b"0\r\n\r\n" not in data[-16:]:
+        data += s.recv(1 << 20)
+    s.close()
+    T.assertEqual((numbers(data), data.count(b" ") > 900000), ([1], True))
+
+
+@served
+def test_a_client_can_read_to_the_end_of_the_last_answer(srv):
+    s = srv.raw()
+    s.sendall(b"GET /v1/hello HTTP/1.1\r\nHost: x\r\n"
+              b"Connection: close\r\n\r\n")
+    data = b""
+    while piece := s.recv(1 << 16):
+        data += piece
+    T.assertIn(b'"hello"', data)
+    s.sendall(b"the server still reads")  # a closed socket gives EPIPE
+    s.close()
+
+
+@served
 def test_a_thousand_readers_come_and_go_and_nothing_is_left(srv):
     srv.ask("GET", "/v1/hello")
     T.assertTrue(until(
