@@ -1,6 +1,7 @@
 #include "ipc/client_impl.h"
 
 #include "ipc/sp_frame.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/id.h"
 
@@ -175,7 +176,7 @@ static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 	} else {
 		c->asked.hello = 0;
 		c->said = clock_mono_ns();
-		c->delay_ms = 0;
+		c->failures = 0;
 		set_greeted(c, true);
 		ask_ready(c);
 	}
@@ -347,17 +348,16 @@ static void hang_up(struct ipc_client *c)
 static void rest(struct ipc_client *c)
 {
 	int64_t gone = (clock_mono_ns() - c->lost_since) / NS_PER_MS;
+	int64_t delay;
 	uint32_t dice;
 
 	if (!c->lost && gone >= c->config.lost_after_ms) {
 		c->lost = true;
 		c->config.calls.lost(c->config.calls.arg);
 	}
-	c->delay_ms = c->delay_ms ? c->delay_ms * 2 : DELAY_FIRST_MS;
-	if (c->delay_ms > DELAY_MAX_MS)
-		c->delay_ms = DELAY_MAX_MS;
+	delay = backoff_next(++c->failures, DELAY_FIRST_MS, DELAY_MAX_MS);
 	id_random(&dice, sizeof dice);
-	wait_for(c, 1 + (int64_t)(dice % (uint32_t)c->delay_ms));
+	wait_for(c, 1 + (int64_t)(dice % (uint32_t)delay));
 }
 
 static bool is_resting(struct ipc_client *c)

@@ -9,6 +9,7 @@
  * the protocol of systemd (lib/os/sd_notify.h), on a socket of ours. Workers go
  * on while skepd is away, and the next one adopts them.
  */
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "schema/config.h"
@@ -260,15 +261,10 @@ static bool is_final(const struct watch *w, int status)
 
 static int64_t next_wait(struct watch *w)
 {
-	int64_t ms = FIRST_MS;
-
 	if (w->ready_at && now_ms() - w->ready_at > WELL_MS)
 		w->failures = 0;
 	w->ready_at = 0;
-	for (int i = 0; i < w->failures && ms < LONGEST_MS; i++)
-		ms *= 2;
-	w->failures++;
-	return ms < LONGEST_MS ? ms : LONGEST_MS;
+	return backoff_next(++w->failures, FIRST_MS, LONGEST_MS);
 }
 
 /* Waits before the next start; false when told to stop meanwhile. */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/backoff.h"
 #include "lib/json/json.h"
 
 #define ANSWER_MAX   ((size_t)256 << 20)
@@ -486,7 +487,7 @@ static enum went connect_once(struct http_client *c, struct follow *f)
 	return went;
 }
 
-static void wait_ms(int ms)
+static void wait_ms(int64_t ms)
 {
 	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
 
@@ -517,16 +518,14 @@ int http_client_follow(struct http_client *c, const struct http_follow *want,
 		       struct err *e)
 {
 	struct follow f = {.want = want, .e = e};
-	int wait = RETRY_MS_MIN;
-	int out;
+	int failures = 0, out;
 
 	sse_parser_init(&f.parser, EVENT_MAX);
 	if (want->last_id)
 		buf_adds(&f.parser.id, want->last_id);
 	while (!settled(c, &f, connect_once(c, &f), &out)) {
-		wait = f.got_bytes ? RETRY_MS_MIN : wait * 2;
-		wait = wait < RETRY_MS_MAX ? wait : RETRY_MS_MAX;
-		wait_ms(wait);
+		failures = f.got_bytes ? 1 : failures + 1;
+		wait_ms(backoff_next(failures, RETRY_MS_MIN, RETRY_MS_MAX));
 	}
 	sse_parser_fini(&f.parser);
 	return out;

@@ -2,6 +2,7 @@
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
 
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
 #include "lib/base/log.h"
@@ -92,8 +93,9 @@ int64_t inflight_next_try(const struct channel *c, int64_t attempts,
 	if (attempts >= c->config.attempts)
 		return OPT_NONE;
 	id_random(&random, sizeof random);
-	at = now + delivery_backoff(attempts, c->config.backoff,
-				    c->config.backoff_max, random);
+	at = now + backoff_spread(backoff_next(attempts, c->config.backoff,
+					       c->config.backoff_max),
+				  random);
 	return expires_at != OPT_NONE && at >= expires_at ? OPT_NONE : at;
 }
 

@@ -1,4 +1,5 @@
 /* What nobody knows: deliveries that left, and of which no word came back. */
+#include "lib/base/backoff.h"
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
 
@@ -72,8 +73,10 @@ void inflight_not_answered(struct channel *c, int64_t now)
 	if (c->ask_at != OPT_NONE)
 		return;
 	id_random(&random, sizeof random);
-	c->ask_at = now + delivery_backoff(++c->asked, c->config.backoff,
-					   c->config.backoff_max, random);
+	c->ask_at = now +
+		    backoff_spread(backoff_next(++c->asked, c->config.backoff,
+						c->config.backoff_max),
+				   random);
 }
 
 void inflight_ask_again(struct channel *c, int64_t now)

@@ -1,6 +1,6 @@
 #include "supervisor/core/restart.h"
 
-#include "schema/control/channel/delivery.h"
+#include "lib/base/backoff.h"
 
 #define COUNT_MAX 30 /* the wait is at its longest long before */
 
@@ -20,7 +20,9 @@ void restart_failed(struct restart *r, int64_t now, int64_t well_ms)
 
 int64_t restart_wait(const struct restart *r, uint32_t random)
 {
-	return r->failures ? delivery_backoff(r->failures, RESTART_FIRST_MS,
-					      RESTART_MAX_MS, random)
+	return r->failures ? backoff_spread(backoff_next(r->failures,
+							 RESTART_FIRST_MS,
+							 RESTART_MAX_MS),
+					    random)
 			   : 0;
 }

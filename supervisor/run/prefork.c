@@ -1,5 +1,6 @@
 #include "supervisor/run/prefork.h"
 
+#include "lib/base/backoff.h"
 #include "lib/base/id.h"
 #include "lib/base/log.h"
 #include "supervisor/run/internal.h"
@@ -168,9 +169,7 @@ void prefork_open(struct supervisor *s)
 /* Whatever makes them die must not make us fork for ever. */
 static void slow_down(struct prefork_pool *all)
 {
-	all->pause_ms = all->pause_ms ? all->pause_ms * 2 : PAUSE_MS;
-	if (all->pause_ms > PAUSE_MAX_MS)
-		all->pause_ms = PAUSE_MAX_MS;
+	all->pause_ms = backoff_next(++all->failures, PAUSE_MS, PAUSE_MAX_MS);
 }
 
 static void failed(struct supervisor *s, struct preforked *one)
@@ -273,7 +272,7 @@ bool prefork_give(struct active_run *l, const struct buf *start)
 			continue;
 		}
 		unlink_preforked(all, one);
-		all->pause_ms = 0;
+		all->pause_ms = all->failures = 0;
 		become_worker(l, one);
 		return true;
 	}

@@ -30,6 +30,7 @@ struct prefork_pool {
 	struct preforked *first; /* the oldest */
 	int64_t count;
 	uv_timer_t refill;
+	int failures;     /* one after the other */
 	int64_t pause_ms; /* before the next is made, when the last ones failed */
 	bool litter;      /* a cgroup of a spare may be left */
 };

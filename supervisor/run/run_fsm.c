@@ -10,8 +10,6 @@ static const struct run_step moves[RUN_STATES][RUN_EVENT_COUNT] = {
 static const char *const names[RUN_EVENT_COUNT] = {RUN_EVENTS(X)};
 #undef X
 
-#define BACKOFF_MAX_MS (10 * 60 * 1000)
-
 struct run_step run_fsm(enum run_state state, enum run_event event)
 {
 	return moves[state][event];
@@ -57,13 +55,4 @@ enum run_pending_state run_pending_request(enum run_pending_state old,
 	if (old == RUN_PENDING_NONE || old == RUN_PENDING_QUEUED)
 		return wish;
 	return old;
-}
-
-int64_t run_backoff(int64_t base_ms, int64_t attempt)
-{
-	int64_t ms = base_ms;
-
-	for (int64_t i = 1; i < attempt && ms < BACKOFF_MAX_MS; i++)
-		ms *= 2;
-	return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
 }

@@ -52,7 +52,4 @@ enum run_pending_state run_pending_failed(bool worth_it, int64_t attempt,
 enum run_pending_state run_pending_request(enum run_pending_state old,
 					   enum run_pending_state wish);
 
-/* How long to wait before the attempt after this one, in ms. */
-int64_t run_backoff(int64_t base_ms, int64_t attempt);
-
 #endif

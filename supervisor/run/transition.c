@@ -1,10 +1,13 @@
 #include "supervisor/run/internal.h"
 
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/mark.h"
 
 #include <string.h>
+
+#define BACKOFF_MAX_MS (10 * 60 * 1000)
 
 /* The run as it was before a transition that may be rolled back. */
 struct run_before {
@@ -52,7 +55,8 @@ static void set_reason(struct active_run *l, const struct why *why)
 
 static int64_t due_after(const struct active_run *l)
 {
-	return clock_now() + run_backoff(l->backoff_ms, l->attempt);
+	return clock_now() +
+	       backoff_next(l->attempt, l->backoff_ms, BACKOFF_MAX_MS);
 }
 
 static void mark_ended(void *arg, const struct err *failed)

@@ -55,17 +55,6 @@ bool delivery_state_is_queued(enum delivery_state s)
 	return states[s].kind == WAITS || states[s].kind == FLIES;
 }
 
-int64_t delivery_backoff(int64_t n, int64_t first, int64_t max, uint32_t random)
-{
-	int64_t wait = first;
-
-	while (--n > 0 && wait < max)
-		wait *= 2;
-	if (wait > max)
-		wait = max;
-	return wait / 2 + wait / 2 * (int64_t)(random % 1024) / 1023;
-}
-
 /* --- new ones --------------------------------------------------------- */
 
 int delivery_add(struct sql *db, const struct delivery_new *d, int64_t now,

@@ -54,11 +54,6 @@ int delivery_state_from(const char *word);            /* -1: no such state */
 bool delivery_state_is_over(enum delivery_state s);   /* goes on by nobody */
 bool delivery_state_is_queued(enum delivery_state s); /* waits, or under way */
 
-/* How long to wait before attempt n + 1: doubles from `first` up to `max`, and
- * between half of it and all of it by chance. */
-int64_t delivery_backoff(int64_t n, int64_t first, int64_t max,
-			 uint32_t random);
-
 struct delivery_new {
 	const char *channel;
 	const char *conversation; /* or NULL */

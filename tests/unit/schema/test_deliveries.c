@@ -1,5 +1,6 @@
 /* The queue to the outside: schema/control/channel/delivery_fsm.def and
  * schema/control/channel/delivery.h. */
+#include "lib/base/backoff.h"
 #include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
@@ -174,14 +175,16 @@ static void the_wait_doubles_up_to_its_limit_and_varies(void **state)
 
 	(void)state;
 	for (uint32_t r = 0; r < 2048; r++) {
-		int64_t ms = delivery_backoff(3, 1000, 60000, r);
+		int64_t ms = backoff_spread(backoff_next(3, 1000, 60000), r);
 
 		least = ms < least ? ms : least;
 		most = ms > most ? ms : most;
 	}
 	assert_int_equal(least, 2000);
 	assert_int_equal(most, 4000);
-	assert_int_equal(delivery_backoff(1000, 1000, 60000, 1023), 60000);
+	assert_int_equal(backoff_next(1, 1000, 60000), 1000);
+	assert_int_equal(backoff_next(1000, 1000, 60000), 60000);
+	assert_int_equal(backoff_next(3, 1000, 500), 500);
 }
 
 /* --- the queue -------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * asked for again, and a tool without a result is run again if that does no
  * harm (worker/driver/chat/tools.def), else the model is told.
  */
+#include "lib/base/backoff.h"
 #include "worker/driver/chat/chat.h"
 
 #include "lib/base/id.h"
@@ -44,16 +45,14 @@ int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
 static int64_t back_off(const struct chat *x, const struct chat_result *r,
 			int64_t nth)
 {
-	int64_t ms = x->config.limits.backoff_ms;
-	unsigned dice;
+	uint32_t random;
 
-	id_random(&dice, sizeof dice);
-	for (int64_t i = 0; i < nth && ms < BACKOFF_MAX; i++)
-		ms *= 2;
-	ms = ms / 2 + (int64_t)(dice % (unsigned)(ms / 2 + 1));
+	id_random(&random, sizeof random);
 	if (r->wait_ms > 0)
-		ms = r->wait_ms + (int64_t)(dice % 250);
-	return ms;
+		return r->wait_ms + (int64_t)(random % 250);
+	return backoff_spread(
+		backoff_next(nth + 1, x->config.limits.backoff_ms, BACKOFF_MAX),
+		random);
 }
 
 static int say_again(struct chat *x, const struct chat_result *r, int64_t nth,
