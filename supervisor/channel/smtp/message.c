@@ -4,16 +4,17 @@
 #include "lib/json/base64.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
-#define LINE_BYTES 57 /* of base 64: 76 characters */
 #define LINE_CHARS 76
 #define WORD_FRAME 12 /* =?utf-8?B??= */
 #define TYPE_MAX   120
 #define FILE_BYTES 250 /* of a name: a line of less than 998 characters */
 #define OCTETS     "application/octet-stream"
+#define HEADER_MAX (2u << 20)
 
 /* --- headers ---------------------------------------------------------- */
 
@@ -76,7 +77,6 @@ static void add_header(struct buf *b, const char *name, const char *value)
 {
 	buf_addf(b, "%s: ", name);
 	add_words(b, value, strlen(name) + 2);
-	buf_adds(b, "\r\n");
 }
 
 /* An address that is not ASCII stands as it is: whoever takes it (SMTPUTF8)
@@ -89,7 +89,7 @@ static void add_address(struct buf *b, const char *name,
 
 	buf_addf(b, "%s: ", name);
 	if (!m->name[0]) {
-		buf_addf(b, "%s\r\n", m->address);
+		buf_adds(b, m->address);
 		return;
 	}
 	if (is_plain(m->name, strlen(name) + 4) && !strpbrk(m->name, "\"\\"))
@@ -98,7 +98,7 @@ static void add_address(struct buf *b, const char *name,
 		add_encoded(b, m->name, strlen(name) + 2);
 	/* on a line of its own only if it must */
 	fits = b->n - before + strlen(m->address) + 3 <= LINE_CHARS;
-	buf_addf(b, "%s <%s>\r\n", fits ? "" : "\r\n", m->address);
+	buf_addf(b, "%s <%s>", fits ? "" : "\r\n", m->address);
 }
 
 static bool is_message_id(const char *text)
@@ -112,55 +112,67 @@ static bool is_message_id(const char *text)
 	       strcspn(text + 1, "<>") == n - 2 && text[n - 1] == '>';
 }
 
-void mail_add_head(struct buf *b, const struct mail_head *h)
+/* Empties b into the list. */
+static void end_header(struct curl_slist **list, struct buf *b)
+{
+	struct curl_slist *longer = curl_slist_append(*list, b->p);
+
+	if (!longer)
+		abort();
+	*list = longer;
+	buf_clear(b);
+}
+
+struct curl_slist *mail_headers(const struct mail_head *h)
 {
 	time_t at = (time_t)(h->at / 1000);
 	bool answers = h->reply_to && is_message_id(h->reply_to);
+	struct curl_slist *list = NULL;
+	struct buf b = BUF_MAX(HEADER_MAX);
 	char date[64];
 	struct tm tm;
 
 	gmtime_r(&at, &tm);
 	strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &tm);
-	add_header(b, "Date", date);
-	add_address(b, "From", &h->from);
-	add_address(b, "To", &h->to);
-	add_header(b, "Subject", h->subject);
-	buf_addf(b, "Message-ID: <%s@%s>\r\n", h->id, h->from.domain);
-	if (answers)
-		buf_addf(b, "In-Reply-To: %s\r\nReferences: %s\r\n",
-			 h->reply_to, h->reply_to);
-	/* RFC 3834: no holiday notice is wanted. */
-	buf_addf(b, "Auto-Submitted: auto-%s\r\nMIME-Version: 1.0\r\n",
-		 answers ? "replied" : "generated");
-}
-
-/* --- content ---------------------------------------------------------- */
-
-void mail_add_multipart(struct buf *b, const char *boundary)
-{
-	buf_addf(b, "Content-Type: multipart/mixed; boundary=\"%s\"\r\n\r\n",
-		 boundary);
-}
-
-void mail_add_boundary(struct buf *b, const char *boundary, bool last)
-{
-	buf_addf(b, "--%s%s\r\n", boundary, last ? "--" : "");
-}
-
-static void add_bytes(struct buf *b, struct blob bytes)
-{
-	const char *p = bytes.p;
-
-	buf_adds(b, "Content-Transfer-Encoding: base64\r\n\r\n");
-	for (size_t i = 0; i < bytes.n; i += LINE_BYTES) {
-		base64_add(b, p + i,
-			   bytes.n - i < LINE_BYTES ? bytes.n - i : LINE_BYTES);
-		buf_adds(b, "\r\n");
+	add_header(&b, "Date", date);
+	end_header(&list, &b);
+	add_address(&b, "From", &h->from);
+	end_header(&list, &b);
+	add_address(&b, "To", &h->to);
+	end_header(&list, &b);
+	add_header(&b, "Subject", h->subject);
+	end_header(&list, &b);
+	buf_addf(&b, "Message-ID: <%s@%s>", h->id, h->from.domain);
+	end_header(&list, &b);
+	if (answers) {
+		buf_addf(&b, "In-Reply-To: %s", h->reply_to);
+		end_header(&list, &b);
+		buf_addf(&b, "References: %s", h->reply_to);
+		end_header(&list, &b);
 	}
+	/* RFC 3834: no holiday notice is wanted. */
+	buf_addf(&b, "Auto-Submitted: auto-%s",
+		 answers ? "replied" : "generated");
+	end_header(&list, &b);
+	buf_fini(&b);
+	return list;
+}
+
+/* --- parts ------------------------------------------------------------ */
+
+static void add_part(curl_mime *mime, struct blob bytes, const char *type,
+		     struct curl_slist *headers)
+{
+	curl_mimepart *part = curl_mime_addpart(mime);
+
+	if (!part || curl_mime_data(part, bytes.n ? bytes.p : "", bytes.n) ||
+	    curl_mime_type(part, type) || curl_mime_encoder(part, "base64") ||
+	    curl_mime_headers(part, headers, true))
+		abort();
 }
 
 /* Lines of text end with CR LF before they are encoded (RFC 2045). */
-void mail_add_text(struct buf *b, const char *text)
+void mail_add_text(curl_mime *mime, const char *text)
 {
 	struct buf lines = BUF_MAX(2 * strlen(text) + 2);
 
@@ -169,8 +181,8 @@ void mail_add_text(struct buf *b, const char *text)
 			buf_addc(&lines, '\r');
 		buf_addc(&lines, *p);
 	}
-	buf_adds(b, "Content-Type: text/plain; charset=utf-8\r\n");
-	add_bytes(b, (struct blob){lines.p, lines.n});
+	add_part(mime, (struct blob){lines.p, lines.n},
+		 "text/plain; charset=utf-8", NULL);
 	buf_fini(&lines);
 }
 
@@ -184,7 +196,7 @@ static bool is_token(const char *p, size_t n)
 
 /* TYPE/SUBTYPE, maybe with parameters. A mail within a mail may not be base 64,
  * and a part is no place for further parts. */
-static const char *safe_type(const char *type)
+const char *mail_file_type(const char *type)
 {
 	size_t n = strcspn(type, "/"), end = strcspn(type, "; ");
 
@@ -219,12 +231,20 @@ static void add_name(struct buf *b, const char *name)
 			buf_addf(b, "%%%02X", (unsigned char)name[i]);
 }
 
-void mail_add_file(struct buf *b, const char *name, const char *type,
+void mail_add_disposition(struct buf *b, const char *name)
+{
+	buf_adds(b, "Content-Disposition: attachment;");
+	add_name(b, name && name[0] ? name : "attachment");
+}
+
+void mail_add_file(curl_mime *mime, const char *name, const char *type,
 		   struct blob bytes)
 {
-	buf_addf(b, "Content-Type: %s\r\nContent-Disposition: attachment;",
-		 safe_type(type));
-	add_name(b, name && name[0] ? name : "attachment");
-	buf_adds(b, "\r\n");
-	add_bytes(b, bytes);
+	struct curl_slist *headers = NULL;
+	struct buf b = BUF_MAX(HEADER_MAX);
+
+	mail_add_disposition(&b, name);
+	end_header(&headers, &b);
+	add_part(mime, bytes, mail_file_type(type), headers);
+	buf_fini(&b);
 }

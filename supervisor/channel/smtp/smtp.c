@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAIL_MAX     (64u << 20)
-#define ANSWER_KEPT  160 /* bytes of what the server said, for people */
+#define FILES_MAX    (48u << 20) /* 64 MiB in base 64 */
+#define ANSWER_KEPT  160         /* bytes of what the server said, for people */
 #define PASSWORD_MAX 4096
 
 /* Under way it belongs to libcurl's thread, and may outlive its channel. */
@@ -28,9 +28,8 @@ struct mail {
 	struct inflight *delivery;
 	struct supervisor *sup;
 	struct inflight *later; /* the row again, once its channel was closed */
-	struct curl_slist *to;
-	struct buf text;
-	_Atomic size_t sent;
+	struct curl_slist *to, *headers;
+	curl_mime *mime;
 	char answer[ANSWER_KEPT]; /* the server's last refusal */
 	char error[CURL_ERROR_SIZE];
 };
@@ -42,17 +41,6 @@ struct mailer {
 };
 
 /* --- in the thread ---------------------------------------------------- */
-
-static size_t read_mail(char *to, size_t size, size_t n, void *arg)
-{
-	struct mail *m = arg;
-	size_t sent = m->sent, left = m->text.n - sent;
-	size_t take = size * n < left ? size * n : left;
-
-	memcpy(to, m->text.p + sent, take);
-	m->sent = sent + take;
-	return take;
-}
 
 /* A line of the server's. */
 static size_t on_line(char *line, size_t size, size_t n, void *arg)
@@ -71,15 +59,17 @@ static size_t on_line(char *line, size_t size, size_t n, void *arg)
 /* --- the mail --------------------------------------------------------- */
 
 static int add_attachment(struct sql *db, const struct media_use_row *m,
-			  struct buf *b, struct err *e)
+			  curl_mime *mime, size_t *size, struct err *e)
 {
 	struct media_bytes_row row;
 	struct arena a = {0};
 	int found = sql_get(db, Q_MEDIA_BYTES,
 			    &(struct media_bytes_in){m->media}, &row, &a, e);
 
-	if (found == 1)
-		mail_add_file(b, m->name, m->mime, row.bytes);
+	if (found == 1) {
+		mail_add_file(mime, m->name, m->mime, row.bytes);
+		*size += row.bytes.n;
+	}
 	arena_fini(&a);
 	return found == 0  ? err_set(e, ERR_NOTFOUND, "attachment %s is gone",
 				     m->media)
@@ -87,9 +77,8 @@ static int add_attachment(struct sql *db, const struct media_use_row *m,
 			   : 0;
 }
 
-/* The text alone, or with attachments as a message of several parts. */
-static int add_mail_content(struct sql *db, const char *id, const char *text,
-			    struct buf *b, struct err *e)
+static int add_attachments(struct sql *db, const char *id, curl_mime *mime,
+			   struct err *e)
 {
 	struct media_use_row *rows;
 	struct arena a = {0};
@@ -97,18 +86,15 @@ static int add_mail_content(struct sql *db, const char *id, const char *text,
 			    &(struct media_use_list_in){id}, 1000, &rows, &a,
 			    e);
 	int rc = n < 0 ? -1 : 0;
+	size_t size = 0;
 
-	if (n > 0) {
-		mail_add_multipart(b, id);
-		mail_add_boundary(b, id, false);
-	}
-	mail_add_text(b, text);
 	for (int i = 0; i < n && rc == 0; i++) {
-		mail_add_boundary(b, id, false);
-		rc = add_attachment(db, &rows[i], b, e);
+		rc = add_attachment(db, &rows[i], mime, &size, e);
+		if (rc == 0 && size > FILES_MAX)
+			rc = err_set(e, ERR_TOOBIG,
+				     "the attachments have over %u MiB",
+				     FILES_MAX >> 20);
 	}
-	if (n > 0)
-		mail_add_boundary(b, id, true);
 	arena_fini(&a);
 	return rc;
 }
@@ -131,11 +117,14 @@ static int write_mail(struct mail *m, const struct mail_address *to,
 	if (!body)
 		return -1;
 	head.subject = json_text(body, "subject", c->config.subject);
-	mail_add_head(&m->text, &head);
-	rc = add_mail_content(c->sup->db, p->row.id,
-			      json_text(body, "text", ""), &m->text, e);
+	m->mime = curl_mime_init(m->transfer.easy);
+	if (!m->mime)
+		abort();
+	m->headers = mail_headers(&head);
+	mail_add_text(m->mime, json_text(body, "text", ""));
+	rc = add_attachments(c->sup->db, p->row.id, m->mime, e);
 	cJSON_Delete(body);
-	return rc ? -1 : buf_ok(&m->text, "the mail", e);
+	return rc;
 }
 
 /* --- sending ---------------------------------------------------------- */
@@ -143,8 +132,9 @@ static int write_mail(struct mail *m, const struct mail_address *to,
 static void mail_free(struct mail *m)
 {
 	curl_slist_free_all(m->to);
+	curl_slist_free_all(m->headers);
 	curl_easy_cleanup(m->transfer.easy);
-	buf_fini(&m->text);
+	curl_mime_free(m->mime);
 	free(m);
 }
 
@@ -155,6 +145,17 @@ static void take_busy(struct mailer *k, const struct mail *m)
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
+}
+
+/* Whether all of the mail has left, though maybe not its end. */
+static bool is_sent(const struct mail *m)
+{
+	curl_off_t sent = 0, size = -1;
+
+	curl_easy_getinfo(m->transfer.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+	curl_easy_getinfo(m->transfer.easy, CURLINFO_CONTENT_LENGTH_UPLOAD_T,
+			  &size);
+	return size >= 0 && sent >= size;
 }
 
 /* 4yz is for later, 5yz for ever; without an answer after the text, who knows.
@@ -174,7 +175,7 @@ static struct outcome outcome(const struct mail *m, CURLcode code)
 		return outcome_of(event, status, -1, "login: %s", why);
 	if (status >= 500)
 		event = DELIVERY_EV_REFUSE;
-	else if (m->sent == m->text.n && status < 400)
+	else if (is_sent(m) && status < 400)
 		event = DELIVERY_EV_LOSE;
 	return outcome_of(event, status >= 400 ? status : OPT_NONE, -1, "%s",
 			  why);
@@ -244,9 +245,8 @@ static int start_transfer(struct mail *m, struct err *e)
 	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not the environment's */
 	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, k->from.address);
 	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, m->to);
-	curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-	curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_mail);
-	curl_easy_setopt(easy, CURLOPT_READDATA, m);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, m->headers);
+	curl_easy_setopt(easy, CURLOPT_MIMEPOST, m->mime);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_line);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, m);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, m->error);
@@ -301,7 +301,6 @@ static void mail_send(struct channel *c, struct inflight *p)
 	m->channel = c;
 	m->sup = c->sup;
 	m->delivery = p;
-	buf_init(&m->text, MAIL_MAX);
 	event = try(m, &e);
 	if (event == DELIVERY_EV_ACK) {
 		m->next = k->busy;
