@@ -8,6 +8,12 @@
  * The sockets of a multi handle on a loop. libcurl forgets a socket with each
  * transfer that is over and asks for it again with the next one; here it stays
  * watched until it is closed, which saves two system calls a message.
+ *
+ * curl_multi_poll in the thread would need neither this nor a loop. It was tried
+ * with libcurl 7.88: 64 webhooks at once gave 9,400 to 10,100 deliveries per
+ * second instead of 13,400 to 15,100, and 7,500 to 9,100 instead of 13,600 to
+ * 23,600 beside a receiver that never responds. curl_multi_perform visits every
+ * transfer in every turn, and every poll builds the list of sockets again.
  */
 struct curl_sockets;
 

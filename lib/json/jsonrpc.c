@@ -1,6 +1,7 @@
 #include "lib/json/jsonrpc.h"
 
 #include "lib/base/text.h"
+#include "lib/json/rpc_line.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -114,20 +115,6 @@ static int take_ask(struct rpc *r, const char *name, const cJSON *id,
 	return rc;
 }
 
-static int64_t reply_id(const cJSON *id)
-{
-	struct err ignored;
-	int64_t n = 0;
-
-	if (cJSON_IsNumber(id) && id->valuedouble > 0 &&
-	    id->valuedouble < 9007199254740992.0)
-		return (int64_t)id->valuedouble;
-	if (cJSON_IsString(id) &&
-	    text_i64("id", id->valuestring, 1, INT64_MAX, &n, &ignored) == 0)
-		return n;
-	return 0;
-}
-
 static int take_reply(struct rpc *r, int64_t id, const cJSON *result,
 		      const cJSON *error, struct err *e)
 {
@@ -153,18 +140,13 @@ static int take_reply(struct rpc *r, int64_t id, const cJSON *result,
 static int take_message(struct rpc *r, const cJSON *v, bool *known,
 			struct err *e)
 {
-	const cJSON *id = cJSON_GetObjectItemCaseSensitive(v, "id");
-	const cJSON *result = cJSON_GetObjectItemCaseSensitive(v, "result");
-	const cJSON *error = cJSON_GetObjectItemCaseSensitive(v, "error");
-	const char *method = json_text(v, "method", NULL);
+	struct rpc_message m;
 
-	*known = true;
-	if (method)
-		return take_ask(r, method, id,
-				cJSON_GetObjectItemCaseSensitive(v, "params"),
-				e);
-	*known = reply_id(id) > 0 && (result || error);
-	return *known ? take_reply(r, reply_id(id), result, error, e) : 0;
+	rpc_message_of(&m, v);
+	*known = m.method || (m.number > 0 && (m.result || m.error));
+	if (m.method)
+		return take_ask(r, m.method, m.id, m.params, e);
+	return *known ? take_reply(r, m.number, m.result, m.error, e) : 0;
 }
 
 /* A batch is a list of messages. No known peer sends one, but the standard

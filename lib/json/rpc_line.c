@@ -1,10 +1,11 @@
 #include "lib/json/rpc_line.h"
 
+#include "lib/base/text.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MAX 9007199254740991.0
+#define NUMBER_MAX INT64_C(9007199254740991)
 #define VALUES_MAX 100000
 
 static int bad(struct rpc_line *r, struct err *e, const char *why)
@@ -13,13 +14,37 @@ static int bad(struct rpc_line *r, struct err *e, const char *why)
 	return err_set(e, ERR_INVALID, "%s", why);
 }
 
+static int64_t id_number(const cJSON *id)
+{
+	struct err ignored;
+	int64_t n;
+
+	if (cJSON_IsNumber(id) && id->valuedouble >= 0 &&
+	    id->valuedouble <= (double)NUMBER_MAX)
+		return (int64_t)id->valuedouble;
+	if (cJSON_IsString(id) &&
+	    !text_i64("id", id->valuestring, 0, NUMBER_MAX, &n, &ignored))
+		return n;
+	return -1;
+}
+
+void rpc_message_of(struct rpc_message *m, const cJSON *v)
+{
+	*m = (struct rpc_message){
+		.method = json_text(v, "method", NULL),
+		.id = cJSON_GetObjectItemCaseSensitive(v, "id"),
+		.params = cJSON_GetObjectItemCaseSensitive(v, "params"),
+		.result = cJSON_GetObjectItemCaseSensitive(v, "result"),
+		.error = cJSON_GetObjectItemCaseSensitive(v, "error"),
+	};
+	m->number = id_number(m->id);
+}
+
 static bool read_id(struct rpc_line *r, const cJSON *id)
 {
 	struct buf b = BUF_MAX(RPC_ID_MAX);
 	bool over;
-	char *end;
 
-	r->number = -1;
 	if (!id || cJSON_IsNull(id))
 		return true;
 	if (!cJSON_IsString(id) && !cJSON_IsNumber(id))
@@ -28,18 +53,7 @@ static bool read_id(struct rpc_line *r, const cJSON *id)
 	over = b.over ||
 	       snprintf(r->id, sizeof r->id, "%s", b.p) >= (int)sizeof r->id;
 	buf_fini(&b);
-	if (over)
-		return false;
-	if (cJSON_IsNumber(id) && id->valuedouble >= 0 &&
-	    id->valuedouble <= NUMBER_MAX)
-		r->number = (int64_t)id->valuedouble;
-	if (cJSON_IsString(id) && id->valuestring[0] >= '0' &&
-	    id->valuestring[0] <= '9') {
-		r->number = strtoll(id->valuestring, &end, 10);
-		if (*end || r->number > (int64_t)NUMBER_MAX)
-			r->number = -1;
-	}
-	return r->id[0] != '\0';
+	return !over && r->id[0] != '\0';
 }
 
 /* A value of one byte in a line costs far more memory once parsed. */
@@ -61,7 +75,7 @@ static bool has_too_many_values(const char *p, const char *end)
 
 int rpc_line_read(struct rpc_line *r, const char *line, size_t n, struct err *e)
 {
-	const cJSON *method, *params;
+	struct rpc_message m;
 
 	*r = (struct rpc_line){0};
 	if (has_too_many_values(line, line + n))
@@ -70,22 +84,20 @@ int rpc_line_read(struct rpc_line *r, const char *line, size_t n, struct err *e)
 	r->json = json_parse_object("line", line, n, e);
 	if (!r->json)
 		return -1;
-	method = cJSON_GetObjectItemCaseSensitive(r->json, "method");
-	params = cJSON_GetObjectItemCaseSensitive(r->json, "params");
+	rpc_message_of(&m, r->json);
 	if (strcmp(json_text(r->json, "jsonrpc", ""), "2.0") != 0)
 		return bad(r, e, "a line is not JSON-RPC 2.0");
-	if (!read_id(r, cJSON_GetObjectItemCaseSensitive(r->json, "id")))
+	if (!read_id(r, m.id))
 		return bad(r, e, "an id is a number or a short text");
-	if (method && !cJSON_IsString(method))
+	if (!m.method && cJSON_GetObjectItemCaseSensitive(r->json, "method"))
 		return bad(r, e, "a method is a text");
-	if (params && !cJSON_IsObject(params))
+	if (m.params && !cJSON_IsObject(m.params))
 		return bad(r, e, "params are an object");
-	r->method = method ? method->valuestring : NULL;
-	r->params = params;
-	r->result = cJSON_GetObjectItemCaseSensitive(r->json, "result");
-	r->error = cJSON_GetObjectItemCaseSensitive(r->json, "error");
-	if (r->error && cJSON_IsNull(r->error))
-		r->error = NULL;
+	r->method = m.method;
+	r->number = m.number;
+	r->params = m.params;
+	r->result = m.result;
+	r->error = cJSON_IsNull(m.error) ? NULL : m.error;
 	if (r->error && !cJSON_IsObject(r->error))
 		return bad(r, e, "an error is an object");
 	if (!r->method && !r->id[0])

@@ -7,7 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One line of JSON-RPC 2.0, parsed. A pure function, so that it can be
+/* The members of a JSON-RPC message, as they are; all borrowed. */
+struct rpc_message {
+	const char *method;                        /* NULL: it is a response */
+	const cJSON *id, *params, *result, *error; /* NULL: not there */
+	int64_t number; /* the id as a number; -1 if it is none */
+};
+
+void rpc_message_of(struct rpc_message *m, const cJSON *v);
+
+/* One line of JSON-RPC 2.0, parsed and checked. A pure function, so that it can be
  * fuzzed. */
 #define RPC_ID_MAX 128
 
