@@ -111,7 +111,6 @@ int peers_command(int argc, char **argv, struct err *e);
 bool peer_on_path(const char *program);
 
 /* progress.c */
-double now_seconds(void);
 void stop_on_signals(void);
 void progress_clear(struct bench_run *r);
 

@@ -11,7 +11,7 @@
 
 static volatile sig_atomic_t stopped;
 
-double now_seconds(void)
+static double now_seconds(void)
 {
 	return (double)clock_mono_ns() / 1e9;
 }

@@ -91,7 +91,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double samples_quantile(const struct samples *s, double q)
+static double samples_quantile(const struct samples *s, double q)
 {
 	struct samples sorted = *s;
 	double at = q * (double)(s->n > 0 ? s->n - 1 : 0);

@@ -39,7 +39,6 @@ struct samples {
 
 void samples_add(struct samples *s, double v); /* the newest fall off at MAX */
 double samples_median(const struct samples *s);
-double samples_quantile(const struct samples *s, double q);
 
 /* Half of the distance between the quartiles, in the unit of the values. */
 double samples_spread(const struct samples *s);

@@ -97,8 +97,8 @@ static int check_workdir(const char *parent, const char *name, bool remove,
 	return rc;
 }
 
-int workdir_stale(const char *parent, const char *prefix, bool remove,
-		  struct err *e)
+static int workdir_stale(const char *parent, const char *prefix, bool remove,
+			 struct err *e)
 {
 	DIR *d = opendir(parent);
 	const struct dirent *en;

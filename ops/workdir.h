@@ -25,11 +25,6 @@ int workdir_keep(struct workdir *w, struct err *e);
 
 void workdir_close(struct workdir *w); /* deletes it, unless it was kept */
 
-/* Directories in `parent` that dead owners left: how many, or -1. Deletes them
- * if `remove`. */
-int workdir_stale(const char *parent, const char *prefix, bool remove,
-		  struct err *e);
-
 /* Whether the directory, or the locked file, has a dead owner. */
 bool workdir_is_stale(const char *path);
 

@@ -41,7 +41,7 @@ static void plain_name(const char *p, size_t n, char out[NAME_BYTES])
 	memmove(out, out + k, NAME_BYTES - k);
 }
 
-bool secret_is_name(const char *p, size_t n)
+static bool secret_is_name(const char *p, size_t n)
 {
 	char name[NAME_BYTES];
 	size_t len;
@@ -157,7 +157,7 @@ static bool has_assignment(const char *text)
 	return false;
 }
 
-bool secret_is_in(const char *text)
+static bool secret_is_in(const char *text)
 {
 	return has_shaped_word(text) || has_url_password(text) ||
 	       has_assignment(text);

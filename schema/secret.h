@@ -18,10 +18,4 @@ int secret_check(const char *what, const cJSON *root, struct err *e);
 /* The same for the words of a command. */
 int secret_check_words(const char *what, const cJSON *words, struct err *e);
 
-bool secret_is_name(const char *p, size_t n);
-
-/* Whether the text holds one by its form: a known prefix, a private key, a URL
- * with a password, a parameter of a URL or an assignment whose name is one. */
-bool secret_is_in(const char *text);
-
 #endif

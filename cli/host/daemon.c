@@ -74,7 +74,8 @@ static int unreadable(struct cli *cli, struct err *e)
 	return -1;
 }
 
-int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
+static int daemon_lives(struct cli *cli, struct supervisor_row *row,
+			struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
 	struct sql *db;

@@ -34,10 +34,6 @@ int daemon_absent(struct cli *cli, struct err *e);
  * file, and another one must not take its name. */
 int daemon_nameless(struct cli *cli, struct err *e);
 
-/* Whether one lives now: 1, 0, -1. A supervisor that is read-only, because it
- * started on a full disk, is known by its pid only. */
-int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e);
-
 /* The same, with the control plane at hand. */
 int daemon_named(struct cli *cli, struct sql *db, struct supervisor_row *row,
 		 struct err *e);

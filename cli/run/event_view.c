@@ -119,7 +119,7 @@ static void append_part(struct buf *b, const struct part_row *p)
 	add_labelled(b, "out", p->output);
 }
 
-int event_print(struct cli *cli, const struct event *ev, struct err *e)
+static int event_print(struct cli *cli, const struct event *ev, struct err *e)
 {
 	struct buf b = BUF_MAX(VIEW_MAX);
 	struct part_row *parts = NULL;

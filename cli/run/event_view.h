@@ -7,9 +7,6 @@
 
 /* Transcripts, for people and as JSON lines. */
 
-/* One event with its parts, whole. */
-int event_print(struct cli *cli, const struct event *ev, struct err *e);
-
 /* What is new while a session grows: an event, or more of a part. */
 void event_print_new(struct cli *cli, const struct tail_item *item);
 

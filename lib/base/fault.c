@@ -8,19 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef SKEP_FAULTS
+
 static const char *const names[FAULT_COUNT] = {
 
 #define FAULT(name, where) [FAULT_##name] = #name,
 #include "lib/base/fault.def"
 #undef FAULT
 };
-
-const char *fault_name(enum fault f)
-{
-	return names[f];
-}
-
-#ifdef SKEP_FAULTS
 
 struct plan {
 	char prog[32];

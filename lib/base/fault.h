@@ -22,8 +22,6 @@ enum fault {
 	FAULT_COUNT
 };
 
-const char *fault_name(enum fault f);
-
 #ifdef SKEP_FAULTS
 int fault_point(enum fault f, struct err *e); /* 0, or -1 with ERR_IO */
 #else

@@ -85,8 +85,6 @@ void log_after_commit(struct sql *db);  /* still first in the queue */
 void log_before_close(struct sql *db);
 void log_keep(struct sql *db); /* closing does not touch the log */
 
-struct stmt *sql_stmt(struct sql *db, unsigned query);
-
 /* Remembers which -wal and -shm the connection uses. */
 void sql_note_companions(struct sql *db);
 

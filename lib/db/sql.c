@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stmt *sql_stmt(struct sql *db, unsigned query)
+static struct stmt *sql_stmt(struct sql *db, unsigned query)
 {
 	struct stmt *s = &db->stmts[query];
 	const struct sql_query *q = &db->set->queries[query];

@@ -190,7 +190,4 @@ void sql_keep_wal(struct sql *db, int64_t bytes);
  * schema. */
 int sql_check(struct sql *db, struct err *e);
 
-/* Bytes of memory that the connection uses: cache, schema, statements. */
-int64_t sql_memory_used(struct sql *db);
-
 #endif

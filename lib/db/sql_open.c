@@ -416,22 +416,6 @@ void sql_interrupt(struct sql *db)
 	write_queue_interrupt(&db->queue);
 }
 
-int64_t sql_memory_used(struct sql *db)
-{
-	static const int kinds[] = {SQLITE_DBSTATUS_CACHE_USED,
-				    SQLITE_DBSTATUS_SCHEMA_USED,
-				    SQLITE_DBSTATUS_STMT_USED};
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-		int now = 0, peak = 0;
-
-		sqlite3_db_status(db->conn, kinds[i], &now, &peak, 0);
-		sum += now;
-	}
-	return sum;
-}
-
 int sql_remake(struct sql *db, const char *name, struct err *e)
 {
 	struct arena a = {0};

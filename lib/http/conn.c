@@ -116,7 +116,7 @@ void conn_wake(struct conn *c)
 	c->core->wake(c, c->core->wake_arg);
 }
 
-void conn_fail(struct conn *c, const struct err *e)
+static void conn_fail(struct conn *c, const struct err *e)
 {
 	struct http_reply *r = reply_new(c);
 

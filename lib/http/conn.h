@@ -122,9 +122,6 @@ int conn_read_head(struct conn *c, size_t size, struct err *e);
 void conn_wake(struct conn *c);
 void conn_forget_request(struct conn *c); /* frees its memory */
 void conn_answered(struct conn *c);       /* on to the next request, or end */
-void conn_fail(struct conn *c, const struct err *e);
-void conn_write_head(struct conn *c, int status, const char *type,
-		     const char *extra);
 void conn_log(const struct conn *c, int status);
 
 #endif

@@ -39,7 +39,6 @@ struct http_subject {
 struct http_request;
 
 const struct http_subject *http_subject(const struct http_request *r);
-const char *http_path(const struct http_request *r); /* as sent, no query */
 
 /* A {name} of the route's pattern; asserts that the pattern has it. */
 const char *http_param(const struct http_request *r, const char *name);
@@ -84,7 +83,6 @@ void http_reply_error(struct http_reply *r, const struct err *e);
  * break. */
 void http_reply_header(struct http_reply *r, const char *name,
 		       const char *value);
-bool http_reply_is_gone(const struct http_reply *r);
 const char *http_reply_route(const struct http_reply *r); /* NULL: gone */
 
 /*

@@ -79,11 +79,6 @@ static void reply_free(struct http_reply *r)
 	free(r);
 }
 
-bool http_reply_is_gone(const struct http_reply *r)
-{
-	return !r->c;
-}
-
 const char *http_reply_route(const struct http_reply *r)
 {
 	return r->c && r->c->route ? r->c->route->name : NULL;
@@ -106,8 +101,8 @@ static void count_answer(struct conn *c, int status)
 }
 
 /* The status line and the headers of every response. */
-void conn_write_head(struct conn *c, int status, const char *type,
-		     const char *extra)
+static void conn_write_head(struct conn *c, int status, const char *type,
+			    const char *extra)
 {
 	if (c->out.n == 0)
 		c->progress = clock_mono_ns();

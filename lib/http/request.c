@@ -31,11 +31,6 @@ const struct http_subject *http_subject(const struct http_request *r)
 	return &r->c->subject;
 }
 
-const char *http_path(const struct http_request *r)
-{
-	return r->c->path;
-}
-
 static const char *find_pair(const struct http_pair *pairs, size_t n,
 			     const char *name)
 {

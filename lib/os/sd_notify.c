@@ -27,13 +27,3 @@ void notify(const char *text)
 	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
 	close(fd);
 }
-
-int64_t notify_watchdog_ms(void)
-{
-	const char *usec = getenv("WATCHDOG_USEC");
-	const char *pid = getenv("WATCHDOG_PID");
-
-	if (!usec || (pid && strtol(pid, NULL, 10) != getpid()))
-		return 0;
-	return strtoll(usec, NULL, 10) / 1000;
-}

@@ -9,8 +9,4 @@
  */
 void notify(const char *text); /* "READY=1", "WATCHDOG=1", "STATUS=…" */
 
-/* The interval in which the watchdog expects a sign of life, in ms; 0: no
- * watchdog. */
-int64_t notify_watchdog_ms(void);
-
 #endif

@@ -60,10 +60,6 @@ bool migrate_id_fits(const char *id);
 /* broken: why some of its events could not be read, or NULL. */
 int migrate_session_end(struct migrate *m, const char *broken, struct err *e);
 
-/* Body of a message: role, content, and its other members. The caller frees
- * it. */
-cJSON *migrate_message(const cJSON *row, const char *role,
-		       const cJSON *content);
 /* A row or line with role, content, id and time under their usual names.
  * `parent` as for an event. */
 void migrate_message_row(struct migrate *m, const cJSON *row,

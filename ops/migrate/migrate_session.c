@@ -256,7 +256,8 @@ int migrate_session_end(struct migrate *m, const char *broken, struct err *e)
 
 /* --- messages ------------------------------------------------------------------- */
 
-cJSON *migrate_message(const cJSON *row, const char *role, const cJSON *content)
+static cJSON *migrate_message(const cJSON *row, const char *role,
+			      const cJSON *content)
 {
 	cJSON *body = cJSON_CreateObject(), *rest = cJSON_CreateObject();
 	const cJSON *v;

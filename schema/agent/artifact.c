@@ -328,38 +328,3 @@ int artifact_put(struct sql *db, const struct artifact_key *key,
 	artifact_writer_close(w);
 	return rc;
 }
-
-static int write_from_fd(struct artifact_writer *w, int fd, struct err *e)
-{
-	char piece[ARTIFACT_CHUNK];
-
-	for (;;) {
-		ssize_t n = read(fd, piece, sizeof piece);
-
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_errno_set(e, "reading artifact '%s'",
-					     quoted(w->key.name).text);
-		if (artifact_write(w, piece, (size_t)n, e))
-			return -1;
-	}
-}
-
-int artifact_put_fd(struct sql *db, const struct artifact_key *key,
-		    const struct artifact_about *about, int fd, struct id *aid,
-		    struct err *e)
-{
-	struct artifact_writer *w;
-	int rc;
-
-	if (artifact_writer_open(&w, db, key, about, e))
-		return -1;
-	rc = write_from_fd(w, fd, e);
-	if (rc == 0)
-		rc = artifact_commit(w, aid, e);
-	artifact_writer_close(w);
-	return rc;
-}

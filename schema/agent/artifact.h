@@ -65,10 +65,6 @@ void artifact_writer_close(struct artifact_writer *w);
 int artifact_put(struct sql *db, const struct artifact_key *key,
 		 const struct artifact_about *about, struct blob bytes,
 		 struct id *aid, struct err *e);
-/* The same with all that can be read from fd. */
-int artifact_put_fd(struct sql *db, const struct artifact_key *key,
-		    const struct artifact_about *about, int fd, struct id *aid,
-		    struct err *e);
 
 /* --- reading ---------------------------------------------------------- */
 

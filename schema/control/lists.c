@@ -130,8 +130,8 @@ static int reject(enum lists_kind kind, const void *filter, struct err *e)
 	return -1;
 }
 
-int lists_query(enum lists_kind kind, const void *filter, unsigned *query,
-		struct err *e)
+static int lists_query(enum lists_kind kind, const void *filter,
+		       unsigned *query, struct err *e)
 {
 	const struct delivery_filter *d = filter;
 	struct buf given = BUF_MAX(256), plain = BUF_MAX(256);

@@ -43,8 +43,4 @@ int lists_open(struct lists *it, struct sql *db, enum lists_kind kind,
 bool lists_next(struct lists *it, void *row);
 int lists_close(struct lists *it, struct err *e);
 
-/* The query of the ids for this filter: for tests, which look at its plan. */
-int lists_query(enum lists_kind kind, const void *filter, unsigned *query,
-		struct err *e);
-
 #endif

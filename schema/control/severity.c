@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define X(word) #word,
-static const char *const outcomes[] = {SEVERITY_OUTCOMES(X)};
 static const char *const healths[] = {SEVERITY_HEALTHS(X)};
 static const char *const artifacts_statuses[] = {SEVERITY_ARTIFACTS(X)};
 static const char *const levels[] = {SEVERITY_LEVELS(X)};
@@ -44,12 +43,12 @@ enum severity severity_of(enum outcome outcome, enum health health,
 	return SEVERITY_neutral;
 }
 
-const char *severity_word(enum severity s)
+static const char *severity_word(enum severity s)
 {
 	return levels[s];
 }
 
-int severity_from(const char *word)
+static int severity_from(const char *word)
 {
 	for (int i = 0; word && i < SEVERITIES; i++)
 		if (!strcmp(levels[i], word))
@@ -66,17 +65,12 @@ static int health_from(const char *word)
 	return i;
 }
 
-const char *outcome_word(enum outcome o)
-{
-	return outcomes[o];
-}
-
-const char *health_word(enum health h)
+static const char *health_word(enum health h)
 {
 	return healths[h];
 }
 
-const char *artifacts_status_word(enum artifacts_status d)
+static const char *artifacts_status_word(enum artifacts_status d)
 {
 	return artifacts_statuses[d];
 }

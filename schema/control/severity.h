@@ -41,11 +41,6 @@ enum severity {
 
 enum severity severity_of(enum outcome outcome, enum health health,
 			  enum artifacts_status artifacts);
-const char *severity_word(enum severity s);
-int severity_from(const char *word); /* -1: no such word */
-const char *outcome_word(enum outcome o);
-const char *health_word(enum health h);
-const char *artifacts_status_word(enum artifacts_status d);
 
 /* What is seen of a run beside its row. */
 struct run_signs {

@@ -123,8 +123,8 @@ static int read_langgraph(struct sql *db, struct stats *out, struct arena *a,
 	return 0;
 }
 
-int stats_pragmas(struct sql *db, struct pragmas *out, struct arena *a,
-		  struct err *e)
+static int stats_pragmas(struct sql *db, struct pragmas *out, struct arena *a,
+			 struct err *e)
 {
 	static const char *const levels[] = {"off", "normal", "full", "extra"};
 	int64_t sync = 0, keys = 0, secure = 0;

@@ -36,10 +36,6 @@ SHAPE_DECLARE(pragmas, PRAGMAS);
 	F(S, text, problem)   /* why nothing can be told, or NULL */
 SHAPE_DECLARE(stats, STATS);
 
-/* What this connection is set to, now. */
-int stats_pragmas(struct sql *db, struct pragmas *out, struct arena *a,
-		  struct err *e);
-
 /* The same as JSON, added to b: how a process tells of its connections. */
 int stats_add_pragmas(struct sql *db, struct buf *b, struct err *e);
 

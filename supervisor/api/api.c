@@ -183,8 +183,3 @@ void api_close(struct api *w)
 	free_words(w->origins);
 	free(w);
 }
-
-int api_port(const struct api *w)
-{
-	return http_server_port(w->server);
-}

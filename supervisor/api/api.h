@@ -22,6 +22,4 @@ int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 void api_stop(struct api *w);
 void api_close(struct api *w); /* NULL is fine */
 
-int api_port(const struct api *w); /* of TCP; 0: none */
-
 #endif

@@ -57,9 +57,8 @@ struct inflight *inflight_pull(struct channel *c, const char *conversation,
 void inflight_before_commit(
 	struct supervisor *s); /* before a commit: settles and claims */
 void inflight_record_last(
-	struct supervisor *s); /* settles what is left, at the end */
-void inflight_set_timer(struct supervisor *s); /* sets the timer */
-/* A transaction was rolled back: what was thought done is not. Looks again,
+	struct supervisor *
+		s); /* A transaction was rolled back: what was thought done is not. Looks again,
  * later. */
 void inflight_rolled_back(struct supervisor *s);
 void inflight_end_if_none(

@@ -47,6 +47,8 @@ void inflight_record_last(struct supervisor *s)
 			  LT("error", e.text));
 }
 
+static void inflight_set_timer(struct supervisor *s);
+
 /* A failure makes the transaction fail as a whole, by the error of its commit:
  * memory then follows the rows. */
 void inflight_before_commit(struct supervisor *s)
@@ -93,7 +95,7 @@ void inflight_end_if_none(struct supervisor *s)
 		uv_stop(&s->loop);
 }
 
-void inflight_set_timer(struct supervisor *s)
+static void inflight_set_timer(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	int64_t now = clock_now(), at = OPT_NONE;

@@ -67,6 +67,8 @@ static void let_worker_begin(struct active_run *l)
  * write its end to the agent's file, on a disk that may be slow. */
 #define END_MARGIN_MS 2000
 
+static void command_deliver(struct active_run *l);
+
 static void begin_escalation(struct active_run *l)
 {
 	l->stage = ESCALATE_ASKED;
@@ -165,7 +167,7 @@ static int command_msg(const struct active_run *l, const struct command_row *c,
 	return 0;
 }
 
-void command_deliver(struct active_run *l)
+static void command_deliver(struct active_run *l)
 {
 	struct command_next_in key = {l->id, l->last_command};
 	struct supervisor *s = l->sup;

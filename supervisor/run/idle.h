@@ -96,10 +96,6 @@ void idle_evict(struct idle_worker *w);
 void idle_evict_oldest(struct supervisor *s, const char *agent);
 void idle_evict_all(struct supervisor *s, const char *agent);
 
-/* The same, and waits a little: whether nobody is left. For changes of an
- * agent's files. */
-bool idle_evict_now(struct supervisor *s, const char *agent);
-
 int64_t idle_count_agent(struct supervisor *s, const char *agent);
 struct tree idle_tree(const struct idle_worker *w);
 

@@ -152,7 +152,7 @@ void idle_evict_all(struct supervisor *s, const char *agent)
 			idle_evict(w);
 }
 
-bool idle_evict_now(struct supervisor *s, const char *agent)
+static bool idle_evict_now(struct supervisor *s, const char *agent)
 {
 	int64_t until = clock_mono_ns() + (int64_t)NOW_MS * NS_PER_MS;
 	struct timespec nap = {.tv_nsec = NS_PER_MS};

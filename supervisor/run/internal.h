@@ -61,7 +61,6 @@ void active_run_stop(struct active_run *l,
 void effect_apply(struct active_run *l,
 		  enum run_effect act);         /* after the commit */
 void spawn_before_commit(struct active_run *l); /* before it */
-void command_deliver(struct active_run *l);     /* the next pending command */
 void active_run_on_alarm(struct active_run *l);
 void active_run_on_exit(struct active_run *l);
 void record_worker_pid(struct active_run *l); /* in its rows */

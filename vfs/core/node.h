@@ -133,9 +133,6 @@ struct vfs_dir {
 int vfs_readdir(struct vfs *v, int64_t dir, struct vfs_dir *out, struct err *e);
 void vfs_dir_fini(struct vfs_dir *d);
 
-/* The parent directory of `dir`; the root is its own parent. */
-int vfs_parent(struct vfs *v, int64_t dir, int64_t *out, struct err *e);
-
 /* A held node outlives its last name until it was released as often as it was
  * held. */
 void vfs_hold(struct vfs *v, int64_t ino);

@@ -93,18 +93,6 @@ int vfs_getattr(struct vfs *v, int64_t ino, struct vfs_attr *out, struct err *e)
 	return 0;
 }
 
-int vfs_parent(struct vfs *v, int64_t dir, int64_t *out, struct err *e)
-{
-	struct node n;
-
-	if (tx_read(v, e))
-		return -1;
-	if (tx_read_end(v, node_get(v, dir, &n, e)))
-		return -1;
-	*out = n.parent;
-	return 0;
-}
-
 /* An entry of the directory was added or removed. */
 int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs, struct err *e)
 {

@@ -208,12 +208,6 @@ int beneath_write(const struct beneath *b, const char *path, const void *p,
 	return beneath_put(b, path, O_TRUNC, &(struct blob){p, n}, e);
 }
 
-int beneath_append(const struct beneath *b, const char *path, const void *p,
-		   size_t n, struct err *e)
-{
-	return beneath_put(b, path, O_APPEND, &(struct blob){p, n}, e);
-}
-
 void beneath_cut_lines(struct buf *text, int64_t line, int64_t limit)
 {
 	const char *at = text->p, *end = text->p + text->n;

@@ -71,8 +71,6 @@ int beneath_read(const struct beneath *b, const char *path, struct buf *out,
 		 struct err *e);
 int beneath_write(const struct beneath *b, const char *path, const void *p,
 		  size_t n, struct err *e);
-int beneath_append(const struct beneath *b, const char *path, const void *p,
-		   size_t n, struct err *e);
 
 /* The two above: flags are O_TRUNC, O_APPEND or O_EXCL. */
 int beneath_put(const struct beneath *b, const char *path, int flags,

@@ -30,9 +30,6 @@ INSERT INTO event_parent (pos, parent) VALUES (:pos, :parent);
 -- query event_extra_insert (pos i64, event_id text, type text)
 INSERT INTO event_extra (pos, event_id, type) VALUES (:pos, :event_id, :type);
 
--- query event_extra_find (event_id text) -> (pos i64)
-SELECT pos FROM event_extra WHERE event_id = :event_id ORDER BY pos LIMIT 1;
-
 -- query event_last_jump (lo i64, hi i64) -> (pos i64, parent i64)
 SELECT pos, parent FROM event_parent WHERE pos BETWEEN :lo AND :hi
  ORDER BY pos DESC LIMIT 1;
@@ -57,9 +54,6 @@ SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
   LEFT JOIN event_parent j ON j.pos = e.pos
   LEFT JOIN run r ON r.id = e.run
  WHERE e.pos BETWEEN :lo AND :hi ORDER BY e.pos DESC LIMIT :count;
-
--- query event_set_body (pos i64, body json)
-UPDATE event SET body = :body WHERE pos = :pos;
 
 -- query event_delete_range (lo i64, hi i64, count i64)
 DELETE FROM event WHERE pos IN

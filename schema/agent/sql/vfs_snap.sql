@@ -14,10 +14,6 @@ ORDER BY id;
 SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap
 WHERE ns = :id AND id < :snap ORDER BY id DESC LIMIT 1;
 
--- query vfs_snap_newest (vfs_key) -> vfs_snap_row
-SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap
-WHERE ns = :id ORDER BY id DESC LIMIT 1;
-
 -- query vfs_snap_add (vfs_snap_row)
 INSERT INTO vfs_snap (ns, name, next_ino, hidden, made_at)
 VALUES (:ns, :name, :next_ino, :hidden, :made_at);

@@ -34,19 +34,3 @@ struct event_id event_id_of(const char *sid, int64_t seq)
 		 (uint32_t)seq);
 	return id;
 }
-
-int event_id_parse(const char *id, char sid_out[ID_SIZE], int64_t *seq)
-{
-	const char *tail = id + 4 + ID_BODY;
-	unsigned long long n;
-
-	if (strlen(id) != 4 + ID_BODY + 10 || strncmp(id, "evt_", 4) != 0 ||
-	    strspn(tail, "0123456789") != 10)
-		return -1;
-	snprintf(sid_out, ID_SIZE, "ses_%.26s", id + 4);
-	n = strtoull(tail, NULL, 10);
-	if (!id_is(ID_SESSION, sid_out) || n == 0 || n > EVENT_SEQ_MAX)
-		return -1;
-	*seq = (int64_t)n;
-	return 0;
-}

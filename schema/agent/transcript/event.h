@@ -52,7 +52,4 @@ struct event_id {
 
 struct event_id event_id_of(const char *sid, int64_t seq);
 
-/* Takes such an id apart; -1 (no message) if it is none. */
-int event_id_parse(const char *id, char sid_out[ID_SIZE], int64_t *seq);
-
 #endif

@@ -328,36 +328,3 @@ int history_usage(struct agent_file *f, const struct history *h,
 	}
 	return 0;
 }
-
-int history_find(struct agent_file *f, const char *event_id, int64_t *pos,
-		 struct err *e)
-{
-	struct event_extra_find_row odd;
-	struct session_row s;
-	struct arena a = {0};
-	char sid[ID_SIZE];
-	int64_t seq;
-	int found = sql_get(f->db, Q_EVENT_EXTRA_FIND,
-			    &(struct event_extra_find_in){event_id}, &odd, NULL,
-			    e);
-
-	if (found != 0) {
-		*pos = odd.pos;
-		return found;
-	}
-	if (event_id_parse(event_id, sid, &seq))
-		return 0;
-	found = sql_get(f->db, Q_SESSION_BY_SID,
-			&(struct session_by_sid_in){sid}, &s, &a, e);
-	if (found > 0) {
-		struct event_tail_in at = {event_pos(s.id, seq),
-					   event_pos(s.id, seq)};
-		struct event_tail_row row;
-
-		found = sql_get(f->db, Q_EVENT_TAIL, &at, &row, NULL, e);
-		*pos = row.pos;
-		found = found < 0 ? -1 : row.pos != 0;
-	}
-	arena_fini(&a);
-	return found;
-}

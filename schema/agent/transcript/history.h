@@ -71,8 +71,4 @@ int history_backward(struct agent_file *f, const struct history *h,
 int history_usage(struct agent_file *f, const struct history *h,
 		  struct usage_total *out, struct err *e);
 
-/* An event id (ours, or one that was imported) to its place: 1, 0 or -1. */
-int history_find(struct agent_file *f, const char *event_id, int64_t *pos,
-		 struct err *e);
-
 #endif

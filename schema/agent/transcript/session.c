@@ -142,34 +142,6 @@ static int merge_meta(struct agent_file *f, int64_t id, const char *patch,
 		       : 0;
 }
 
-static int upsert(struct agent_file *f, const struct session_new *s,
-		  struct session_row *row, struct arena *a, struct err *e)
-{
-	int made = ensure(f, s, row, a, e);
-
-	if (made != 0)
-		return made < 0 ? -1 : 0;
-	row->kind = s->kind ? s->kind : row->kind;
-	row->title = s->title ? s->title : row->title;
-	row->model = s->model ? s->model : row->model;
-	row->source = s->source ? s->source : row->source;
-	row->parent = s->parent ? s->parent : row->parent;
-	row->is_ephemeral = s->is_ephemeral;
-	if (write_row(f, row, e) < 0 ||
-	    (s->meta && merge_meta(f, row->id, s->meta, e)))
-		return -1;
-	return session_need(f, s->key, row, a, e);
-}
-
-int session_upsert(struct agent_file *f, const struct session_new *s,
-		   struct session_row *row, struct arena *a, struct err *e)
-{
-	if (text_check_key("session key", s->key, SESSION_KEY_MAX, e) ||
-	    check_meta(s->meta, e) || sql_enter(f->db, e))
-		return -1;
-	return sql_leave(f->db, upsert(f, s, row, a, e), e);
-}
-
 /* Members of a patch that are text columns, and whether null may clear them. */
 static const struct {
 	const char *name;
@@ -288,31 +260,6 @@ int session_patch(struct agent_file *f, const char *key, const char *patch,
 	}
 	cJSON_Delete(p);
 	return rc;
-}
-
-int session_modify(struct agent_file *f, const char *key,
-		   session_change *change, void *ctx, struct err *e)
-{
-	struct arena a = {0};
-	int changed = 0;
-
-	for (int i = 0; i < SESSION_TRIES && changed == 0; i++) {
-		struct session_row row;
-		int rc;
-
-		arena_reset(&a);
-		rc = session_need(f, key, &row, &a, e);
-		if (!rc)
-			rc = change(&row, ctx, e);
-		changed = rc ? -1 : write_row(f, &row, e);
-	}
-	arena_fini(&a);
-	if (changed == 0)
-		return err_set(e, ERR_CONFLICT,
-			       "session '%s' was changed concurrently %d "
-			       "times in a row",
-			       quoted(key).text, SESSION_TRIES);
-	return changed < 0 ? -1 : 0;
 }
 
 int session_grant(struct agent_file *f, int64_t session, const char *tool,

@@ -36,10 +36,6 @@ int session_need(struct agent_file *f, const char *key, struct session_row *row,
 int session_ensure(struct agent_file *f, const struct session_new *s,
 		   struct session_row *row, struct arena *a, struct err *e);
 
-/* Makes the session, or sets the given values of the one that is there. */
-int session_upsert(struct agent_file *f, const struct session_new *s,
-		   struct session_row *row, struct arena *a, struct err *e);
-
 /*
  * JSON merge patch (RFC 7396) of the row: {"title": …, "model": …, "status": …,
  * "kind": …, "source": …, "parent": …, "ephemeral": …, "meta": {…}}; null
@@ -50,17 +46,6 @@ int session_upsert(struct agent_file *f, const struct session_new *s,
 int session_patch(struct agent_file *f, const char *key, const char *patch,
 		  int64_t if_rev, struct session_row *row, struct arena *a,
 		  struct err *e);
-
-/*
- * Read, change, write without holding a lock while `change` thinks: it edits
- * the row; when somebody else was quicker it is called again with the new row,
- * at most SESSION_TRIES times, then ERR_CONFLICT.
- */
-#define SESSION_TRIES 8
-
-typedef int session_change(struct session_row *row, void *ctx, struct err *e);
-int session_modify(struct agent_file *f, const char *key,
-		   session_change *change, void *ctx, struct err *e);
 
 struct session_filter { /* NULL: any */
 	const char *status;

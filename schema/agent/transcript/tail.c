@@ -368,11 +368,6 @@ int tail_read(struct tail *t, struct agent_file *f, tail_fn *fn, void *arg,
 	return rc < 0 ? -1 : rc != 0;
 }
 
-int64_t tail_seq(const struct tail *t)
-{
-	return t->seq;
-}
-
 void tail_cursor(const struct tail *t, struct buf *out)
 {
 	int64_t floor = floor_of(t), last = 0;

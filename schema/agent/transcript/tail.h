@@ -52,6 +52,5 @@ int tail_read(struct tail *t, struct agent_file *f, tail_fn *fn, void *arg,
 
 /* Also from inside fn: the place after this item. */
 void tail_cursor(const struct tail *t, struct buf *out);
-int64_t tail_seq(const struct tail *t);
 
 #endif

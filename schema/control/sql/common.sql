@@ -62,7 +62,3 @@ VALUES (:at, :actor, :act, :subject, :detail);
 -- query audit_after (after i64, count i64) -> audit_row
 SELECT id, at, actor, act, subject, detail FROM audit
  WHERE id > :after ORDER BY id LIMIT :count;
-
--- query audit_list (before i64, count i64) -> audit_row
-SELECT id, at, actor, act, subject, detail FROM audit
- WHERE id < :before ORDER BY id DESC LIMIT :count;

@@ -20,11 +20,6 @@ SELECT id, channel, external_id, conversation, sender, kind, body, state,
        reason, detail, run, received_at
   FROM inbound WHERE channel = :channel AND external_id = :external_id;
 
--- query inbound_of_run (run text) -> inbound_row
-SELECT id, channel, external_id, conversation, sender, kind, body, state,
-       reason, detail, run, received_at
-  FROM inbound WHERE run = :run ORDER BY id LIMIT 1;
-
 -- row inbound_filter (before text, channel text, state text,
 --   conversation text, count i64)
 -- query inbound_ids (inbound_filter) -> (id text)

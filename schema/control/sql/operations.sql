@@ -26,10 +26,6 @@ SELECT id, path FROM backup_run
  WHERE kind = :kind AND state IN ('done','partial') AND path IS NOT NULL
  ORDER BY id DESC;
 
--- query backup_run_gone (id text)
-UPDATE backup_run SET path = NULL, problem = 'removed by the retention'
- WHERE id = :id;
-
 -- query backup_last (kind text) -> (at time)
 SELECT max(started_at) AS at FROM backup_run WHERE kind = :kind;
 

@@ -1,8 +1,5 @@
 -- Sandboxes that are there.
 
--- row sandbox_row (run text, agent text, attempt i64, mode text, network text,
---   limits json, pid opt, made_at time, updated_at time)
-
 -- query sandbox_put (run text, agent text, attempt i64, mode text, network text,
 --   limits json, now time)
 INSERT INTO sandbox (run, agent, attempt, mode, network, limits, made_at,
@@ -18,7 +15,3 @@ UPDATE sandbox SET pid = :pid, updated_at = :now WHERE run = :run;
 
 -- query sandbox_delete (run text)
 DELETE FROM sandbox WHERE run = :run;
-
--- query sandbox_list -> sandbox_row
-SELECT run, agent, attempt, mode, network, limits, pid, made_at, updated_at
-  FROM sandbox ORDER BY run;

@@ -97,7 +97,7 @@ static void send_after_commit(void *arg, const struct err *failed)
 	}
 }
 
-void follower_look(struct follower *f)
+static void follower_look(struct follower *f)
 {
 	if (f->asked)
 		return;

@@ -40,7 +40,6 @@ struct follower {
  * host's log, and the run once there is one (follower_run). */
 struct follower *follower_new(struct api_request *q,
 			      const struct follower_ops *ops, const char *run);
-void follower_look(struct follower *f); /* soon */
 
 /* The run's row: 1, 0, -1. */
 int follower_run(struct follower *f, struct run_row *row, struct arena *a,

@@ -124,7 +124,6 @@ bool plugin_is_leaving(const struct channel *c);
 void plugin_leave_strays(struct supervisor *s);
 /* Waits for all of them: skepd ends. */
 void plugin_leave_all(struct supervisor *s);
-void plugin_on_look(uv_timer_t *t); /* of those that leave */
 
 /* Reports of the spawner. False: it is not about a plugin. The pidfd, or -1, is
  * taken. */

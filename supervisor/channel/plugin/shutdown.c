@@ -59,6 +59,8 @@ static void terminate(struct leaving *l)
 	plugin_processes_terminate(&l->processes, &l->sup->place);
 }
 
+static void plugin_on_look(uv_timer_t *t);
+
 static struct leaving *find_leaving(const struct supervisor *s, const char *tag)
 {
 	struct leaving *l = s->channels->leaving;
@@ -171,7 +173,7 @@ static void check_leaving(struct supervisor *s)
 		uv_timer_stop(&s->channels->look);
 }
 
-void plugin_on_look(uv_timer_t *t)
+static void plugin_on_look(uv_timer_t *t)
 {
 	check_leaving(t->data);
 }

@@ -173,9 +173,7 @@ static void a_reply_outlives_its_client(void **state)
 {
 	(void)state;
 	send_input(GET("/later"));
-	assert_false(http_reply_is_gone(w.held));
 	wire_hang_up(&w);
-	assert_true(http_reply_is_gone(w.held));
 	wire_answer_held(&w);
 }
 

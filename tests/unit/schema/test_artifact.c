@@ -437,18 +437,23 @@ static void a_hundred_megabytes_round_trip_in_little_memory(void **state)
 	struct id aid;
 	struct err e = {0};
 	int fd = open(from, O_RDWR | O_CREAT, 0600);
+	struct artifact_writer *w;
 	long before;
+	ssize_t n;
 
 	(void)state;
-	for (size_t n = 0; n < LARGE; n += sizeof piece) {
-		fill_bytes(piece, sizeof piece, (uint32_t)n);
+	for (size_t at = 0; at < LARGE; at += sizeof piece) {
+		fill_bytes(piece, sizeof piece, (uint32_t)at);
 		assert_int_equal(write(fd, piece, sizeof piece), sizeof piece);
 	}
 	hash_file(from, was);
 	before = peak_kib();
 	lseek(fd, 0, SEEK_SET);
-	if (artifact_put_fd(file.db, &key, NULL, fd, &aid, &e))
-		fail_msg("%s", e.text);
+	assert_int_equal(artifact_writer_open(&w, file.db, &key, NULL, &e), 0);
+	while ((n = read(fd, piece, sizeof piece)) > 0)
+		assert_int_equal(artifact_write(w, piece, (size_t)n, &e), 0);
+	assert_int_equal(artifact_commit(w, &aid, &e), 0);
+	artifact_writer_close(w);
 	close(fd);
 	assert_int_equal(artifact_get(file.db, aid.text, &row, &mem, &e), 1);
 	assert_string_equal(row.sha256, was);

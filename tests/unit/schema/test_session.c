@@ -176,47 +176,6 @@ static void bad_patches_change_nothing(void **state)
 	assert_int_equal(row.rev, 1);
 }
 
-struct meddler {
-	struct agent_file *other;
-	int meddle; /* how often somebody else is quicker */
-	int calls;
-};
-
-static int meddled_title(struct session_row *row, void *ctx, struct err *err)
-{
-	struct meddler *m = ctx;
-	struct session_row theirs;
-
-	m->calls++;
-	if (m->meddle-- > 0 &&
-	    session_patch(m->other, "k", "{\"model\":\"theirs\"}", 0, &theirs,
-			  &arena, err))
-		return -1;
-	row->title = "mine";
-	return 0;
-}
-
-static void a_lost_race_is_tried_again_and_loses_nothing(void **state)
-{
-	struct agent_file other;
-	struct session_row row;
-	struct meddler m = {&other, 2, 0};
-
-	(void)state;
-	make_session("k");
-	test_agent_open(&other, temp_join(&dir, "agent.sqlite"));
-	assert_int_equal(session_modify(&file, "k", meddled_title, &m, &e), 0);
-	assert_int_equal(m.calls, 3);
-	assert_int_equal(session_need(&file, "k", &row, &arena, &e), 0);
-	assert_string_equal(row.title, "mine");
-	assert_string_equal(row.model, "theirs");
-	m = (struct meddler){&other, 1000, 0};
-	assert_int_equal(session_modify(&file, "k", meddled_title, &m, &e), -1);
-	assert_int_equal(e.code, ERR_CONFLICT);
-	assert_int_equal(m.calls, SESSION_TRIES);
-	agent_file_close(&other);
-}
-
 static void pages_of_sessions_neither_skip_nor_repeat(void **state)
 {
 	struct session_filter f = {.count = 3};
@@ -286,22 +245,6 @@ static void archived_and_side_sessions_are_hidden_unless_asked_for(void **state)
 			 1);
 }
 
-static void an_upsert_sets_what_is_given_and_keeps_the_rest(void **state)
-{
-	struct session_new first = {
-		.key = "k", .title = "T", .meta = "{\"a\":1}"};
-	struct session_new then = {
-		.key = "k", .model = "m", .meta = "{\"b\":2}"};
-	struct session_row row;
-
-	(void)state;
-	assert_int_equal(session_upsert(&file, &first, &row, &arena, &e), 0);
-	assert_int_equal(session_upsert(&file, &then, &row, &arena, &e), 0);
-	assert_string_equal(row.title, "T");
-	assert_string_equal(row.model, "m");
-	assert_string_equal(row.meta, "{\"a\":1,\"b\":2}");
-}
-
 static void a_file_of_another_agent_is_refused(void **state)
 {
 	struct agent_file f;
@@ -326,10 +269,8 @@ int main(void)
 		T(members_nobody_knows_survive_in_meta),
 		T(a_patch_of_an_old_revision_is_a_named_conflict),
 		T(bad_patches_change_nothing),
-		T(a_lost_race_is_tried_again_and_loses_nothing),
 		T(pages_of_sessions_neither_skip_nor_repeat),
 		T(archived_and_side_sessions_are_hidden_unless_asked_for),
-		T(an_upsert_sets_what_is_given_and_keeps_the_rest),
 		T(a_file_of_another_agent_is_refused),
 	};
 

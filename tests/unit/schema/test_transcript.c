@@ -207,31 +207,6 @@ static void pages_from_either_end_give_every_event_once(void **state)
 	arena_fini(&a);
 }
 
-static void an_event_is_found_by_its_id(void **state)
-{
-	struct event_ref ref;
-	struct writer w;
-	struct err e = {0};
-	int64_t pos = 0;
-
-	(void)state;
-	test_writer_open(&w, &file, "s");
-	test_say(&w, "one");
-	assert_int_equal(
-		history_find(&file, event_id_of(w.sid, 1).text, &pos, &e), 1);
-	assert_int_equal(pos, event_pos(w.session, 1));
-	assert_int_equal(
-		history_find(&file, event_id_of(w.sid, 2).text, &pos, &e), 0);
-	assert_int_equal(writer_append(&w,
-				       &(struct event_new){.type = "note",
-							   .event_id = "x-7",
-							   .parent = 1},
-				       &ref, &e),
-			 0);
-	assert_int_equal(history_find(&file, "x-7", &pos, &e), 1);
-	assert_int_equal(pos, ref.pos);
-}
-
 static void a_replaced_attempt_can_write_nothing_more(void **state)
 {
 	struct id run = id_new(ID_RUN);
@@ -380,7 +355,6 @@ int main(void)
 		T(two_writers_of_one_session_share_its_numbers),
 		T(two_writers_on_one_connection_do_so_too),
 		T(pages_from_either_end_give_every_event_once),
-		T(an_event_is_found_by_its_id),
 		T(a_replaced_attempt_can_write_nothing_more),
 		T(a_raised_epoch_shuts_the_old_owner_out),
 		T(an_ended_run_is_ended_for_good),

@@ -10,6 +10,9 @@
 #define NANO      1e9
 #define MILLION   1e6
 
+static int chat_answer_grew(void *arg, enum chat_grows what, int call,
+			    const char *text, size_t n, struct err *e);
+
 void chat_answer_begin(struct chat *x)
 {
 	chat_turn_fini(&x->turn);
@@ -99,8 +102,8 @@ static int text_was_reasoning(struct chat *x, struct err *e)
 	return 0;
 }
 
-int chat_answer_grew(void *arg, enum chat_grows what, int call,
-		     const char *text, size_t n, struct err *e)
+static int chat_answer_grew(void *arg, enum chat_grows what, int call,
+			    const char *text, size_t n, struct err *e)
 {
 	struct chat *x = arg;
 	bool *open = what == CHAT_TEXT ? &x->text_open : &x->reasoning_open;

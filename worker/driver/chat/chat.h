@@ -52,8 +52,6 @@ int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 
 /* --- answer.c ----------------------------------------------------- */
 void chat_answer_begin(struct chat *x); /* x->turn is fresh */
-int chat_answer_grew(void *arg, enum chat_grows what, int call,
-		     const char *text, size_t n, struct err *e);
 int chat_answer_flush(void *arg, int64_t *ms, struct err *e);
 /* Commits what was spent, then the whole answer with its calls. */
 int chat_answer_keep(struct chat *x, struct err *e);
