@@ -75,6 +75,7 @@ struct active_run {
 
 	enum escalation stage;
 	int64_t asked_ms;     /* uv_now when it was told to end */
+	bool is_ending;       /* the worker reported that it ends */
 	int64_t began_ms;     /* uv_now when the attempt began */
 	unsigned exit_checks; /* how often the tree was looked at */
 	uv_timer_t alarm;

@@ -63,9 +63,7 @@ static void let_worker_begin(struct active_run *l)
 	active_run_set_alarm(l, l->sup->config.run_start_timeout);
 }
 
-/* The worker ends its processes within the grace time, and then still has to
- * write its end to the agent's file, on a disk that may be slow. */
-#define END_MARGIN_MS 2000
+#define REPORT_MARGIN_MS 50 /* for the report of a worker that ends */
 
 static void command_deliver(struct active_run *l);
 
@@ -74,7 +72,8 @@ static void begin_escalation(struct active_run *l)
 	l->stage = ESCALATE_ASKED;
 	l->asked_ms = (int64_t)uv_now(&l->sup->loop);
 	command_deliver(l);
-	active_run_set_alarm(l, l->grace_ms + END_MARGIN_MS);
+	l->is_ending = strcmp(l->phase, "ending") == 0;
+	active_run_set_alarm(l, l->grace_ms + REPORT_MARGIN_MS);
 }
 
 static void release_run(struct active_run *l)

@@ -141,6 +141,8 @@ static int on_heartbeat(struct active_run *l, struct ipc_from from,
 	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
 	    !strcmp(m->u.heartbeat.phase, "paused"))
 		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+	if (!strcmp(m->u.heartbeat.phase, "ending"))
+		l->is_ending = true;
 	active_run_set_phase(l, m->u.heartbeat.phase);
 	ack(l->sup, from);
 	return 0;

@@ -17,8 +17,11 @@
  * proof that nobody is left, without which no run is over.
  */
 #define TERM_TO_KILL_MS 100
-#define SILENCE_BEATS   6 /* missed signs of life before a worker is given up */
-#define BACKSTOP_MS     2000 /* after the worker's own time-outs and exit */
+/* A worker that reports that it ends has ended its processes within the grace
+ * time, and still has to write its end to a disk that may be slow. */
+#define END_MARGIN_MS 2000
+#define SILENCE_BEATS 6 /* missed signs of life before a worker is given up */
+#define BACKSTOP_MS   2000 /* after the worker's own time-outs and exit */
 
 static void describe_exit(int status, bool short_of_memory, char *out,
 			  size_t cap)
@@ -116,6 +119,11 @@ static void escalate(struct active_run *l)
 {
 	struct tree t = active_run_tree(l);
 
+	if (l->stage == ESCALATE_ASKED && l->is_ending) {
+		l->is_ending = false;
+		active_run_set_alarm(l, END_MARGIN_MS);
+		return;
+	}
 	if (l->stage == ESCALATE_ASKED) {
 		l->stage = ESCALATE_TERM;
 		tree_signal_all(&l->sup->place, &t, SIGTERM);

@@ -74,7 +74,8 @@ void run_close(struct run *r);
 int run_renew(struct run *r, const char *json, struct err *e);
 
 bool run_ending(struct run *r);
-void run_read_signals(struct run *r); /* reaps, and hears that it shall end */
+void run_report_ending(struct run *r); /* so that it gets time for its end */
+void run_read_signals(struct run *r);  /* reaps, and hears that it shall end */
 
 /*
  * Waits for n (at most RUN_POLL_MAX) descriptors as poll does, for at most ms,

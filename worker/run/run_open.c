@@ -49,6 +49,17 @@ static void on_heartbeat(void *arg, struct msg_heartbeat *out)
 	out->seq = atomic_load(&r->transcript.seq);
 }
 
+void run_report_ending(struct run *r)
+{
+	struct msg m = {.type = MSG_TYPE_HEARTBEAT};
+	struct err ignored; /* a later heartbeat says it, too */
+
+	if (atomic_exchange(&r->phase, RUN_ENDING) == RUN_ENDING || !r->link)
+		return;
+	on_heartbeat(r, &m.u.heartbeat);
+	(void)ipc_client_report(r->link, &m, &ignored);
+}
+
 static struct msg_hello hello_of(const struct msg_start *s)
 {
 	return (struct msg_hello){.run = s->run,

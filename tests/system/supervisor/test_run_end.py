@@ -58,7 +58,7 @@ def test_a_slow_disk_leaves_a_cancelled_worker_time_for_its_end(home):
     h = Host(home, CALM, faults_bin())
     h.start(fault="skep-worker/worker_before_end:stall1000")
     h.shell("a", "trap '' TERM; echo up; while :; do sleep 0.1; done")
-    run = h.submit("a", grace_ms=100)
+    run = h.submit("a", grace_ms=1000)
     lib.eventually(lambda: len(h.events("a", run)) > 1, 60, "its output")
     h.cancel(run)
     assert h.until(run)["state"] == "cancelled"
