@@ -363,7 +363,7 @@ class Messages(Client):
 
     def verify(self):
         stored = {}
-        for source, body in self.rows(None, "SELECT m.source, m.body FROM"
+        for source, body in self.rows(None, "SELECT m.source_key, m.body FROM"
                                       " message m JOIN message_to t ON"
                                       " t.message = m.id"):
             key = source.rsplit("/", 1)[-1].rsplit(":", 1)[-1]

@@ -313,9 +313,9 @@ def main():
     finally:
         if bad and args.keep:
             print("kept: %s" % home.dir)
+            # not a mount whose server may be dead
             shutil.copytree(home.dir, str(home.dir) + ".kept", symlinks=True,
-                            ignore=lambda d, names: [n for n in names if
-                                                     n.endswith(".sock")])
+                            ignore=shutil.ignore_patterns("*.sock", "mnt"))
         home.close()
     print("%d passed, %d failed, 0 skipped" % (not bad, bad))
     return bad
