@@ -215,13 +215,17 @@ void agent_threads_close(struct agent_threads *p)
 
 void agent_threads_free(struct agent_threads *p)
 {
+	bool started[THREADS_MAX];
+
 	assert(p->pending == 0);
 	uv_mutex_lock(&p->lock);
 	p->ends = true;
+	for (int i = 0; i < THREADS_MAX; i++)
+		started[i] = p->slots[i].state != THREAD_NONE;
 	uv_cond_broadcast(&p->wake);
 	uv_mutex_unlock(&p->lock);
 	for (int i = 0; i < THREADS_MAX; i++)
-		if (p->slots[i].state != THREAD_NONE)
+		if (started[i])
 			uv_thread_join(&p->slots[i].id);
 	uv_cond_destroy(&p->wake);
 	uv_mutex_destroy(&p->lock);

@@ -21,7 +21,8 @@ struct supervisor;
 enum escalation { /* of the ladder that ends a tree */
 		  ESCALATE_NONE,
 		  ESCALATE_ASKED, /* the worker was told; it has its grace time */
-		  ESCALATE_TERM, /* SIGTERM was sent to all */
+		  ESCALATE_ENDING, /* it reported its end; time to write it */
+		  ESCALATE_TERM,   /* SIGTERM was sent to all */
 		  ESCALATE_KILL, /* SIGKILL was sent; again until nobody is left */
 };
 

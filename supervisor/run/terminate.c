@@ -120,11 +120,11 @@ static void escalate(struct active_run *l)
 	struct tree t = active_run_tree(l);
 
 	if (l->stage == ESCALATE_ASKED && l->is_ending) {
-		l->is_ending = false;
+		l->stage = ESCALATE_ENDING;
 		active_run_set_alarm(l, END_MARGIN_MS);
 		return;
 	}
-	if (l->stage == ESCALATE_ASKED) {
+	if (l->stage == ESCALATE_ASKED || l->stage == ESCALATE_ENDING) {
 		l->stage = ESCALATE_TERM;
 		tree_signal_all(&l->sup->place, &t, SIGTERM);
 		active_run_set_alarm(l, TERM_TO_KILL_MS);

@@ -126,7 +126,7 @@ static void check_option_letters(const struct command *c)
 	for (int i = 0; i < 3; i++)
 		for (const struct option_spec *o = lists[i]; o && o->name;
 		     o++) {
-			int at = o->letter;
+			int at = (unsigned char)o->letter;
 
 			if (at && seen[at])
 				fail_msg("%s: -%c is --%s and --%s", c->name,
