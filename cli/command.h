@@ -74,7 +74,7 @@ struct option_spec {
 #define OPT_LIMIT(help)  OPTION(COUNT, 'n', "limit", "N", help)
 #define OPT_OUTPUT(help) OPTION(FILE, 'o', "output", "FILE", help)
 #define OPT_QUIET        FLAG('q', "quiet", "print only the first column")
-#define OPT_YES          FLAG('y', "yes", "do not ask for confirmation")
+#define OPT_YES(help)    FLAG('y', "yes", help)
 
 /* The meaning of a placeholder such as RUN in a usage line. */
 struct placeholder {

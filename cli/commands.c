@@ -33,7 +33,7 @@ const struct option_spec global_options[] = {
 	OPTION(FILE, 0, "home", "DIR",
 	       "use DIR as the home (default $SKEP_HOME or ~/.skep)"),
 	FLAG(0, "json", "print JSON, one object per line"),
-	FLAG(0, "no-color", "do not use colours, as if NO_COLOR was set"),
+	FLAG(0, "no-color", "disable colours, as if NO_COLOR were set"),
 	FLAG('h', "help", "print this help"),
 	FLAG('V', "version", "print the version"),
 	OPTIONS_END,

@@ -36,21 +36,20 @@ const struct command cmd_agent_add = {
 	.name = "agent add",
 	.args = "AGENT [COMMAND...]",
 	.help = "define an agent",
-	.about = "The first agent becomes the default agent. Its "
-		 "database is created on first use.\n"
+	.about = "The first agent becomes the default agent. The database of "
+		 "an agent is created on first use.\n"
 		 "\n"
-		 "COMMAND is the program that the driver executes; it "
-		 "becomes \"command\" in the object \"config\" of the "
-		 "definition. --set and --from set any other member.\n"
+		 "COMMAND is the program that the driver executes; it is "
+		 "stored as config.command in the definition. --set and --from "
+		 "set the other members.\n"
 		 "\n"
-		 "--preset configures an agent that speaks the Agent "
-		 "Client Protocol. It creates the files and "
-		 "directories in your home directory that this agent "
-		 "writes to.\n"
+		 "--preset configures an agent that speaks the Agent Client "
+		 "Protocol. It creates the files and directories in your home "
+		 "directory that this agent writes to.\n"
 		 "\n"
 		 "Examples:\n"
-		 "  skep agent add echo --driver exec --set "
-		 "config.stdin=text -- cat\n"
+		 "  skep agent add echo --driver exec --set config.stdin=text "
+		 "-- cat\n"
 		 "  skep agent add claude --preset claude",
 	.needs = NEEDS_CONTROL_MADE,
 	.arguments = ARGUMENTS(

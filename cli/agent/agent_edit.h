@@ -8,20 +8,20 @@
 /* The options of `agent add` and `agent set`. */
 #define AGENT_EDIT_OPTIONS                                                    \
 	OPTION(WORD, 'd', "driver", AGENT_DRIVERS,                            \
-	       "program type of its runs"),                                   \
+	       "driver that executes the runs of the agent"),                 \
 		OPTION(WORD, 0, "workspace", AGENT_WORKSPACES,                \
-		       "where the files of its runs are stored"),             \
+		       "where the files of the runs are stored"),             \
 		OPTION(WORD, 0, "preset", ACP_PRESETS,                        \
-		       "settings of a well-known agent, for the driver acp"), \
+		       "settings of a well-known agent, for the acp driver"), \
 		OPTION(TEXT, 'm', "model", "MODEL", "model to use"),          \
 		OPTION(TEXT, 'p', "prompt", "TEXT", "system prompt"),         \
 		OPTION(FILE, 0, "prompt-file", "FILE",                        \
 		       "read the system prompt from a file"),                 \
 		OPTION(TEXT, 0, "endpoint", "URL",                            \
-		       "OpenAI-compatible server, for the driver chat"),      \
+		       "OpenAI-compatible server, for the chat driver"),      \
 		OPTION(TEXT, 0, "key-file", "FILE",                           \
-		       "file with the API key: a name in the directory "      \
-		       "credentials of the home, or an absolute path"),       \
+		       "file with the API key: a name in the credentials "    \
+		       "directory of the home, or an absolute path"),         \
 		OPTION(FILE, 0, "from", "FILE",                               \
 		       "read the definition, a JSON object, from a file; "    \
 		       "'-' reads standard input"),                           \

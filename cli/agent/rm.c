@@ -53,9 +53,9 @@ const struct command cmd_agent_rm = {
 	.name = "agent rm",
 	.args = "AGENT",
 	.help = "remove the definition of an agent",
-	.about = "The database of the agent is kept unless --purge is "
-		 "given. Old versions of the definition are kept, so "
-		 "that finished runs can still be explained.",
+	.about = "The database of the agent is kept unless --purge is given. "
+		 "Old versions of the definition are kept because finished "
+		 "runs refer to them.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options = OPTIONS(
 		FLAG(0, "purge",

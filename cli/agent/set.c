@@ -86,9 +86,9 @@ const struct command cmd_agent_set = {
 	.name = "agent set",
 	.args = "AGENT [COMMAND...]",
 	.help = "change an agent; each change creates a version",
-	.about = "An agent that is defined in agents/AGENT/agent.json "
-		 "or prompt.md is changed by editing these files. The "
-		 "new definition applies from the next use on.",
+	.about = "To change an agent that is defined in "
+		 "agents/AGENT/agent.json or prompt.md, edit these files. The "
+		 "new definition takes effect on the next use.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.arguments = ARGUMENTS(
 		{"COMMAND",
@@ -100,8 +100,9 @@ const struct command cmd_agent_set = {
 		       "remove a member of the definition; may be repeated"),
 		FLAG(0, "enable", "allow runs of this agent"),
 		FLAG(0, "disable", "reject new runs of this agent"),
-		FLAG(0, "default", "make it the default agent"),
+		FLAG(0, "default", "make this the default agent"),
 		OPTION(FILE, 0, "file", "PATH",
-		       "use the database at PATH, to which it was moved")),
+		       "record that the database of the agent was moved to "
+		       "PATH")),
 	.run = agent_set,
 };

@@ -175,8 +175,7 @@ static int agent_test(struct cli *cli, struct err *e)
 const struct command cmd_agent_test = {
 	.name = "agent test",
 	.args = "AGENT",
-	.help = "check that an agent of the driver acp starts and "
-		"works",
+	.help = "check that an agent with the acp driver starts and works",
 	.about = "The agent is started in an empty directory and in "
 		 "the sandbox of its runs. It is asked to write a "
 		 "file and to run a command, and the results are "

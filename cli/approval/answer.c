@@ -43,14 +43,14 @@ const struct command cmd_approval_allow = {
 	.name = "approval allow",
 	.args = "APPROVAL",
 	.help = "allow the action that a run asks for",
-	.about = "An approval is answered once.",
+	.about = "An approval can be answered only once.",
 	.needs = NEEDS_SUPERVISOR,
 	.options = OPTIONS(
 		OPTION(TEXT, 'm', "note", "TEXT",
-		       "note for the run and the record"),
+		       "note for the run, stored with the answer"),
 		OPTION(TEXT, 'c', "choice", "ID",
 		       "select this option of the question; 'skep approval "
-		       "show' lists them")),
+		       "show' lists the options")),
 	.run = approval_allow,
 };
 
@@ -58,13 +58,13 @@ const struct command cmd_approval_deny = {
 	.name = "approval deny",
 	.args = "APPROVAL",
 	.help = "deny the action that a run asks for",
-	.about = "An approval is answered once.",
+	.about = "An approval can be answered only once.",
 	.needs = NEEDS_SUPERVISOR,
 	.options = OPTIONS(
 		OPTION(TEXT, 'm', "note", "TEXT",
-		       "note for the run and the record"),
+		       "note for the run, stored with the answer"),
 		OPTION(TEXT, 'c', "choice", "ID",
 		       "select this option of the question; 'skep approval "
-		       "show' lists them")),
+		       "show' lists the options")),
 	.run = approval_deny,
 };

@@ -28,9 +28,9 @@ const struct command cmd_artifact_path = {
 	.args = "ARTIFACT",
 	.help = "write an artifact to a temporary file and print its "
 		"path",
-	.about = "For programs that need a path. 'skep state gc' "
-		 "deletes the file when it has not been requested for "
-		 "some time.",
+	.about = "Use this command for programs that need a path. 'skep state "
+		 "gc' deletes the file when it has not been requested for some "
+		 "time.",
 	.needs = NEEDS_AGENT_FILE,
 	.options = OPTIONS(ARTIFACT_KEY_OPTIONS),
 	.run = path,

@@ -90,19 +90,17 @@ const struct command cmd_backup_create = {
 	.name = "backup create",
 	.help = "write all databases and the configuration to one "
 		"archive",
-	.about = "Runs continue in the meantime. The archive is a tar "
-		 "file with compact copies of all databases as of one "
-		 "moment, the configuration, and the definitions of "
-		 "agents that are kept in files. It never contains "
-		 "credentials. It ends with a manifest and a "
-		 "checksum, and gets its final name when it is "
-		 "complete and synced to disk.",
+	.about = "Runs continue in the meantime. The archive is a tar file "
+		 "with compact copies of all databases as of one moment, the "
+		 "configuration, and the definition files of agents. It never "
+		 "contains credentials. It ends with a manifest and a "
+		 "checksum, and gets its final name when it is complete and "
+		 "synced to disk.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options = OPTIONS(
-		OPT_OUTPUT(
-			"write to FILE, to a new file in the directory FILE, "
-			"or to standard output for '-' (default: the "
-			"directory backups of the home)"),
+		OPT_OUTPUT("write to FILE, or to a new file in it if FILE is a "
+			   "directory; '-' writes to standard output (default: "
+			   "the backups directory of the home)"),
 		OPTION(MANY, 'a', "agent", "AGENT",
 		       "include only this agent; may be repeated"),
 		FLAG(0, "with-workspaces",

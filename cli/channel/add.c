@@ -105,14 +105,13 @@ const struct command cmd_channel_add = {
 	.name = "channel add",
 	.args = "CHANNEL KIND [COMMAND...]",
 	.help = "create a channel",
-	.about = "A running supervisor starts to use the channel at "
-		 "once. A webhook needs the setting url to send "
-		 "messages, smtp needs server and from, and a plugin "
-		 "needs COMMAND.\n"
+	.about = "A running supervisor starts to use the channel at once. A "
+		 "webhook needs the setting url to send messages, smtp needs "
+		 "server and from, and a plugin needs COMMAND.\n"
 		 "\n"
-		 "Secrets are files in the directory credentials of "
-		 "the home, named by secret_file and password_file. A "
-		 "webhook without a secret gets a new one.\n"
+		 "Secrets are files in the credentials directory of the home, "
+		 "named by secret_file and password_file. If a webhook has no "
+		 "secret, one is generated.\n"
 		 "\n"
 		 "Examples:\n"
 		 "  skep channel add log file\n"

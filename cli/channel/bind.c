@@ -77,9 +77,9 @@ const struct command cmd_channel_unbind = {
 	.needs = NEEDS_SUPERVISOR,
 	.options = OPTIONS(
 		OPTION(TEXT, 0, "peer", "PEER",
-		       "remove the binding of this peer"),
+		       "remove the binding for this peer"),
 		OPTION(WORD, 0, "kind", "any|direct|group",
-		       "remove the binding of this kind of conversations "
+		       "remove the binding for conversations of this kind "
 		       "(default any)")),
 	.run = channel_unbind,
 };

@@ -150,9 +150,10 @@ static int channel_logs(struct cli *cli, struct err *e)
 const struct command cmd_channel_logs = {
 	.name = "channel logs",
 	.args = "CHANNEL",
-	.help = "print the end of the standard error of a plugin",
-	.about = "Lines that start with '-- skepd' record when the "
-		 "plugin was started and why it was stopped.",
+	.help = "print the last lines of the log of a plugin",
+	.about = "The log contains the plugin's standard error. Lines that "
+		 "start with '-- skepd' record when the plugin was started and "
+		 "why it was stopped.",
 	.needs = NEEDS_CONTROL_READ,
 	.options = OPTIONS(OPT_FOLLOW("continue until interrupted"),
 			   OPTION(INT, 'n', "limit", "N",

@@ -69,9 +69,9 @@ const struct command cmd_channel_rm = {
 	.name = "channel rm",
 	.args = "CHANNEL",
 	.help = "remove a channel with its conversations",
-	.about = "Deliveries are kept. Pending ones become dead "
-		 "letters; 'skep delivery retry' sends them after a "
-		 "channel of the same name was created.",
+	.about = "Deliveries are kept. Pending ones become dead letters; 'skep "
+		 "delivery retry' sends them once a channel with the same name "
+		 "exists.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = channel_rm,
 };

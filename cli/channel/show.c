@@ -22,7 +22,7 @@ const struct command cmd_channel_show = {
 	.args = "CHANNEL",
 	.help = "show a channel, or its bindings",
 	.needs = NEEDS_CONTROL_READ,
-	.options = OPTIONS(FLAG(
-		0, "bindings", "list which agent answers which conversations")),
+	.options = OPTIONS(
+		FLAG(0, "bindings", "list the bindings of the channel")),
 	.run = channel_show,
 };

@@ -63,8 +63,8 @@ const struct command cmd_channel_enable = {
 	.name = "channel enable",
 	.args = "CHANNEL",
 	.help = "enable a channel",
-	.about = "A failed plugin that waits for its next start is "
-		 "started at once.",
+	.about = "If a plugin failed and waits for a restart, it is restarted "
+		 "at once.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = switch_channel,
 };
@@ -88,8 +88,7 @@ const struct command cmd_channel_pause = {
 const struct command cmd_channel_resume = {
 	.name = "channel resume",
 	.args = "CHANNEL",
-	.help = "resume a channel that was paused, or that its "
-		"receiver throttled",
+	.help = "resume a paused or throttled channel",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = switch_channel,
 };

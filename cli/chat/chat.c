@@ -175,16 +175,15 @@ const struct command cmd_chat = {
 	.name = "chat",
 	.args = "AGENT",
 	.help = "chat with an agent in the terminal",
-	.about = "Each line is sent as a message and starts a run in "
-		 "the session; the answer is printed. Answers that "
-		 "could not be printed are printed by the next chat. "
-		 "Ctrl-C stops an answer; at the prompt it ends the "
-		 "chat.\n"
+	.about = "Each line is sent as a message and starts a run in the "
+		 "session; the answer is printed. Answers that could not be "
+		 "printed are printed by the next chat. Ctrl-C stops an "
+		 "answer; at the prompt it ends the chat.\n"
 		 "\n"
-		 "The chat waits for a supervisor that is being "
-		 "restarted. If a line fails, the error is printed "
-		 "and the chat continues on a terminal and ends "
-		 "otherwise. With --json, each answer is an object.",
+		 "The chat waits for a supervisor that is being restarted. If "
+		 "a message fails, the error is printed; the chat continues if "
+		 "standard input is a terminal, and ends otherwise. With "
+		 "--json, each answer is an object.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
 	.options = OPTIONS(
 		OPTION(TEXT, 's', "session", "SESSION",

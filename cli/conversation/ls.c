@@ -46,7 +46,7 @@ const struct command cmd_conversation_ls = {
 		OPTION(NAME, 0, "channel", "CHANNEL",
 		       "list only conversations of this channel"),
 		OPTION(TEXT, 0, "before", "CURSOR",
-		       "continue after this conversation"),
+		       "list only conversations last active before this one"),
 		OPT_LIMIT("list at most N conversations (default 100)"),
 		OPT_QUIET),
 	.run = conversation_ls,

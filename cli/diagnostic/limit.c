@@ -22,12 +22,11 @@ const struct command cmd_diagnostic_limit = {
 	.name = "diagnostic limit",
 	.args = "ROWS",
 	.help = "set how many diagnostic records an agent keeps",
-	.about = "Diagnostic records are off by default. Workers then "
-		 "record the programs they started, lines they could "
-		 "not parse, truncated output, and how the run ended. "
-		 "This setting overrides agent.diagnostics in "
-		 "skep.json. Records beyond the limit are deleted at "
-		 "once.",
+	.about = "Diagnostic records are off by default. When they are on, "
+		 "workers record the programs they started, lines they could "
+		 "not parse, truncated output, and how the run ended. This "
+		 "setting overrides agent.diagnostics in skep.json. Records "
+		 "beyond the limit are deleted at once.",
 	.needs = NEEDS_AGENT_MADE,
 	.arguments = ARGUMENTS(
 		{"ROWS", "number of records to keep; 0 turns them off"}),

@@ -26,8 +26,8 @@ const struct command cmd_completion = {
 	.help = "print a completion script for bash, zsh or fish",
 	.about = "Setup:\n"
 		 "  bash: source <(skep completion bash)\n"
-		 "  zsh:  skep completion zsh > DIRECTORY/_skep, for "
-		 "a DIRECTORY of the fpath\n"
+		 "  zsh:  skep completion zsh > DIRECTORY/_skep, with a "
+		 "DIRECTORY in fpath\n"
 		 "  fish: skep completion fish > "
 		 "~/.config/fish/completions/skep.fish",
 	.arguments = ARGUMENTS({"SHELL", "bash, zsh or fish"}),

@@ -212,19 +212,18 @@ static int doctor(struct cli *cli, struct err *e)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.help = "check the home for problems and suggest fixes",
-	.about = "The checks cover the configuration, file "
-		 "permissions, locks, mounts, sockets, leftover "
-		 "processes, the registry, schemas, integrity, "
-		 "write-ahead logs and their readers, disk space, the "
-		 "clock, features of this machine, and state of other "
+	.about = "The checks cover the configuration, file permissions, locks, "
+		 "mounts, sockets, leftover processes, the registry, schemas, "
+		 "integrity, write-ahead logs and their readers, disk space, "
+		 "the clock, features of this machine, and state of other "
 		 "programs that can be imported.\n"
 		 "\n"
-		 "Nothing is changed without --fix. With it, a backup "
-		 "is made and verified first, and then the suggested "
-		 "fix of each finding is applied.\n"
+		 "Nothing is changed without --fix. With --fix, a backup is "
+		 "made and verified first, and then the suggested fix of each "
+		 "finding is applied.\n"
 		 "\n"
-		 "The exit status is 0 without findings, 1 with "
-		 "warnings and 65 with errors.",
+		 "The exit status is 0 without findings, 1 with warnings and "
+		 "65 with errors.",
 	.needs = NEEDS_HOME,
 	.options = OPTIONS(
 		FLAG(0, "fix", "fix the problems that can be fixed"),

@@ -120,8 +120,7 @@ const struct command cmd_events = {
 		       "run|approval|agent|channel|delivery|deliveries|inbound",
 		       "print only events of this kind"),
 		OPTION(TEXT, 0, "subject", "TEXT",
-		       "print only events that contain this id or part of "
-		       "an id"),
+		       "print only events whose subject or body contains TEXT"),
 		OPTION(INT, 0, "after", "SEQ",
 		       "start after this sequence number"),
 		OPT_LIMIT("without --after, start with the newest N events "

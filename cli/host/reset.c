@@ -187,6 +187,6 @@ const struct command cmd_reset = {
 			  "and run history are kept) or all (everything, "
 			  "including the control plane)"},
 		{"AGENT", "agent to reset, with the scope 'agent'"}),
-	.options = OPTIONS(OPT_YES),
+	.options = OPTIONS(OPT_YES("do not ask for confirmation")),
 	.run = reset,
 };

@@ -39,22 +39,21 @@ static int apply(struct cli *cli, struct err *e)
 const struct command cmd_import_apply = {
 	.name = "import apply",
 	.args = "SOURCE",
-	.help = "import the state of another program",
-	.about = "A backup is made first. Every imported item is "
-		 "recorded with its path, size and hash, so repeating "
-		 "an import adds only new items, and an interrupted "
-		 "import can be continued. A source is moved or "
-		 "deleted only if requested, and only after all of "
-		 "its content was committed. The supervisor may be "
+	.help = "import state from another program",
+	.about = "A backup is made first. Every imported item is recorded with "
+		 "its path, size and hash, so repeating an import adds only "
+		 "new items, and an interrupted import can be continued. A "
+		 "source is moved or deleted only if requested, and only after "
+		 "all of its content has been committed. The supervisor may be "
 		 "running.",
 	.needs = NEEDS_CONTROL_MADE,
 	.arguments = ARGUMENTS(
 		{"SOURCE", "file or directory to import; see 'skep import plan "
 			   "--help'"}),
 	.options = OPTIONS(
-		OPT_YES,
-		OPT_AGENT(
-			"agent for records that name none (default imported)"),
+		OPT_YES("confirm the import (required)"),
+		OPT_AGENT("agent for records that do not name one (default "
+			  "imported)"),
 		OPTION(FILE, 0, "archive", "DIR",
 		       "move imported sources to DIR"),
 		FLAG(0, "delete-source", "delete imported sources"),

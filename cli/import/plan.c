@@ -70,6 +70,6 @@ const struct command cmd_import_plan = {
 		 "and runs/ of Lion, an AgentFS file, or a JSONL file "
 		 "with roles and contents"}),
 	.options = OPTIONS(OPT_AGENT(
-		"agent for records that name none (default imported)")),
+		"agent for records that do not name one (default imported)")),
 	.run = plan,
 };

@@ -28,11 +28,10 @@ static int inbound_discard(struct cli *cli, struct err *e)
 const struct command cmd_inbound_retry = {
 	.name = "inbound retry",
 	.args = "MESSAGE",
-	.help = "start a run from a dead-lettered message",
-	.about = "The agent is chosen again, so a binding that was "
-		 "added since applies. If the message cannot be "
-		 "routed again, it stays a dead letter and the "
-		 "command fails.",
+	.help = "start a run for a dead-lettered message",
+	.about = "The agent is chosen again, so bindings added in the meantime "
+		 "apply. If the message still cannot be routed, it stays a "
+		 "dead letter and the command fails.",
 	.needs = NEEDS_SUPERVISOR,
 	.run = inbound_retry,
 };

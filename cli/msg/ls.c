@@ -27,7 +27,7 @@ static int msg_ls(struct cli *cli, struct err *e)
 const struct command cmd_msg_ls = {
 	.name = "msg ls",
 	.args = "ADDRESS",
-	.help = "list the messages to a session, newest first",
+	.help = "list the messages sent to a session, newest first",
 	.needs = NEEDS_CONTROL_READ,
 	.arguments = ARGUMENTS(
 		{"ADDRESS",

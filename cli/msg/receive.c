@@ -52,15 +52,14 @@ const struct command cmd_msg_receive = {
 	.name = "msg receive",
 	.args = "ADDRESS",
 	.help = "print the oldest unread message of a session",
-	.about = "A message stays unread until it is acknowledged "
-		 "with --ack, together with the request for the next "
-		 "one. A reader that fails in between receives the "
-		 "message again.",
+	.about = "The message stays unread until the next 'skep msg receive' "
+		 "acknowledges it with --ack. A reader that fails before that "
+		 "receives the message again.",
 	.needs = NEEDS_SUPERVISOR,
 	.options = OPTIONS(
 		OPTION(TEXT, 0, "ack", "ID", "mark this message as read"),
 		OPTION(MILLIS, 't', "timeout", "TIME",
-		       "wait for a message for this time; fail with exit "
-		       "status 75 if there is none")),
+		       "wait up to this time for a message; the exit status is "
+		       "75 if none arrives")),
 	.run = msg_receive,
 };

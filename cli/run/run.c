@@ -187,7 +187,7 @@ const struct command cmd_run = {
 		OPTION(WORD, 0, "policy", "queue|reject|interrupt",
 		       "what to do if the session is busy (default queue)"),
 		OPTION(INT, 0, "priority", "N",
-		       "priority from 0 to 100; runs with a higher one "
+		       "priority from 0 to 100; runs with a higher priority "
 		       "start first (default 0)"),
 		OPTION(MANY, 't', "tag", "TAG",
 		       "label the run; may be repeated"),
@@ -196,19 +196,21 @@ const struct command cmd_run = {
 		OPTION(TEXT, 0, "invocation", "ID",
 		       "group the run with other runs of this invocation"),
 		OPTION(TEXT, 0, "parent", "RUN",
-		       "cancel this run when RUN is cancelled"),
+		       "make this a child run of RUN; cancelling RUN cancels "
+		       "it too"),
 		OPTION(MILLIS, 0, "delay", "TIME",
-		       "do not start the run before this time has passed"),
+		       "wait for this time before starting the run"),
 		OPTION(MILLIS, 0, "timeout", "TIME",
 		       "stop the run after this time"),
 		OPTION(MILLIS, 0, "idle-timeout", "TIME",
 		       "stop the run after this time without output"),
 		OPTION(MILLIS, 0, "queue-timeout", "TIME",
-		       "fail the run if it waits in the queue for longer"),
+		       "fail the run if it is in the queue for longer than "
+		       "this"),
 		OPTION(MILLIS, 0, "grace", "TIME",
 		       "time from a cancel request to SIGTERM"),
 		OPTION(INT, 0, "attempts", "N",
-		       "number of attempts if the run fails with a "
+		       "maximum number of attempts if the run fails with a "
 		       "temporary error")),
 	.run = run_agent,
 };

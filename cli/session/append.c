@@ -85,14 +85,14 @@ const struct command cmd_session_append = {
 	.name = "session append",
 	.args = "SESSION [TEXT]",
 	.help = "append an event to a session without starting a run",
-	.about = "The session is created if it does not exist. With "
-		 "--key, repeating the command appends nothing and "
-		 "prints the number of the first event; different "
-		 "content under the same key is a conflict.",
+	.about = "The session is created if it does not exist. With --key, "
+		 "repeating the command appends nothing and prints the number "
+		 "of the existing event; different content with the same key "
+		 "is a conflict.",
 	.needs = NEEDS_AGENT_MADE,
 	.arguments = ARGUMENTS(
 		{"SESSION", "key of the session"},
-		{"TEXT", "text of the message; alternatively use --body"}),
+		{"TEXT", "text of the message; --body is an alternative"}),
 	.options = OPTIONS(
 		OPTION(TEXT, 't', "type", "TYPE",
 		       "type of the event (default message)"),

@@ -69,8 +69,8 @@ const struct command cmd_session_ls = {
 		OPTION(TEXT, 0, "prefix", "TEXT",
 		       "list only sessions whose key starts with TEXT"),
 		OPTION(INT, 0, "before", "ID",
-		       "list only sessions after the row with this id (the "
-		       "field id with --json)"),
+		       "list only sessions older than the one with this row id "
+		       "(\"id\" in the output of --json)"),
 		OPT_LIMIT("list at most N sessions (default: all)"), OPT_QUIET),
 	.run = session_ls,
 };

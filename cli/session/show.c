@@ -98,6 +98,6 @@ const struct command cmd_session_show = {
 		       "visible events (path, the default), all events "
 		       "(log), or the input of the model (model)"),
 		OPTION(INT, 0, "after", "SEQ",
-		       "print only events after this number")),
+		       "print only events after this sequence number")),
 	.run = session_show,
 };

@@ -85,12 +85,11 @@ static int checkpoint(struct cli *cli, struct err *e)
 const struct command cmd_state_checkpoint = {
 	.name = "state checkpoint",
 	.help = "copy the write-ahead logs into the databases",
-	.about = "The mode full copies the log, restart also makes "
-		 "the next writer start at its beginning, and "
-		 "truncate also empties it. Writers wait in the "
-		 "meantime. If a reader or writer blocks the "
-		 "checkpoint for more than a second, the database is "
-		 "reported as busy and the log is copied as far as "
+	.about = "The mode full copies the log, restart also makes the next "
+		 "writer start at the beginning of the log, and truncate also "
+		 "empties the log. Writers wait in the meantime. If a reader "
+		 "or writer blocks the checkpoint for more than a second, the "
+		 "database is reported as busy and the log is copied as far as "
 		 "possible.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options = OPTIONS(

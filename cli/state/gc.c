@@ -69,6 +69,6 @@ const struct command cmd_state_gc = {
 	.options = OPTIONS(
 		OPTION(MILLIS, 0, "older-than", "TIME",
 		       "delete only data older than this (default 1h)"),
-		OPT_AGENT("collect only the database of this agent")),
+		OPT_AGENT("clean only the database of this agent")),
 	.run = sweep,
 };

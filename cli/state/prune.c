@@ -235,11 +235,14 @@ const struct command cmd_state_prune = {
 		OPTION(INT, 0, "keep-days", "N",
 		       "keep everything younger than N days (default 30)"),
 		OPTION(INT, 0, "keep-n", "N",
-		       "keep the newest N (default 100)"),
+		       "keep the newest N sessions of each agent and the "
+		       "newest N runs (default 100)"),
 		FLAG(0, "dry-run",
 		     "report what would be deleted without changing "
 		     "anything"),
-		FLAG(0, "dead", "delete dead letters of this age too"),
+		FLAG(0, "dead",
+		     "delete dead letters older than --keep-days "
+		     "too"),
 		OPT_AGENT("prune only the database of this agent")),
 	.run = prune,
 };

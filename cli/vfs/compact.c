@@ -37,13 +37,12 @@ const struct command cmd_vfs_compact = {
 	.name = "vfs compact",
 	.args = "NAMESPACE",
 	.help = "deduplicate and compress the files of an agent",
-	.about = "Equal contents are stored once, contents are "
-		 "compressed with a higher level, and free pages are "
-		 "returned to the file system. All namespaces of the "
-		 "agent are compacted. Deduplication and compression "
-		 "use short transactions; returning many free pages "
-		 "is one transaction, during which other writers of "
-		 "the database wait.",
+	.about = "Identical content is stored once, content is compressed at a "
+		 "higher level, and free pages are returned to the file "
+		 "system. All namespaces of the agent are compacted. "
+		 "Deduplication and compression use short transactions; "
+		 "returning many free pages is one transaction, during which "
+		 "other writers of the database wait.",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_compact,
 };

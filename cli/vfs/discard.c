@@ -16,7 +16,7 @@ static int run_vfs_discard(struct cli *cli, struct err *e)
 const struct command cmd_vfs_discard = {
 	.name = "vfs discard",
 	.args = "NAMESPACE",
-	.help = "discard the changes of a fork, or over a lower "
+	.help = "reset a fork to its origin, or a namespace to its lower "
 		"directory",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_discard,

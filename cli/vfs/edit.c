@@ -68,7 +68,7 @@ static int run_vfs_edit(struct cli *cli, struct err *e)
 const struct command cmd_vfs_edit = {
 	.name = "vfs edit",
 	.args = "NAMESPACE PATH OLD NEW",
-	.help = "replace a text in a file",
+	.help = "replace text in a file",
 	.about = "The command fails if another process changes the "
 		 "file in the meantime.",
 	.needs = VFS_NEEDS,

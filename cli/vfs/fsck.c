@@ -46,8 +46,8 @@ const struct command cmd_vfs_fsck = {
 	.name = "vfs fsck",
 	.args = "NAMESPACE",
 	.help = "check the file trees of an agent for damage",
-	.about = "All namespaces of the agent are checked. Files "
-		 "without a name are moved to lost+found by --repair.",
+	.about = "All namespaces of the agent are checked. --repair moves "
+		 "files without a name to lost+found.",
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(
 		FLAG(0, "repair", "repair the damage"),

@@ -71,7 +71,7 @@ static int run_vfs_grep(struct cli *cli, struct err *e)
 const struct command cmd_vfs_grep = {
 	.name = "vfs grep",
 	.args = "NAMESPACE PATTERN [PATH]",
-	.help = "search the lines of files without an index",
+	.help = "search files line by line, without the index",
 	.about = "Binary files are skipped.",
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS(

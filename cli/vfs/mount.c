@@ -34,16 +34,15 @@ const struct command cmd_vfs_mount = {
 	.name = "vfs mount",
 	.args = "NAMESPACE DIR",
 	.help = "mount a namespace on a host directory",
-	.about = "The command serves the mount until it is unmounted "
-		 "or interrupted. A run that uses the mount as its "
-		 "workspace delays the end until it has finished; a "
-		 "second signal ends the command at once. Mounting "
-		 "requires root, or a user and mount namespace "
-		 "(unshare -rm).",
+	.about = "The command serves the mount until DIR is unmounted or the "
+		 "command is interrupted. If a run uses the mount as its "
+		 "workspace, the command first waits for the run to end; a "
+		 "second signal ends the command at once. Mounting requires "
+		 "root, or a user and mount namespace (unshare -rm).",
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS({"DIR", "host directory to mount on"}),
 	.options = OPTIONS(
-		FLAG(0, "private", "allow access only to the user who mounts"),
+		FLAG(0, "private", "allow access only to the mounting user"),
 		FLAG(0, "dev-suid", "honour device nodes and set-ID bits")),
 	.run = run_vfs_mount,
 };

@@ -40,7 +40,7 @@ const struct command cmd_vfs_put = {
 		FLAG(0, "append", "append to the file"),
 		FLAG('p', "parents", "create missing directories"),
 		OPTION(TEXT, 0, "if-etag", "ETAG",
-		       "fail unless the file has this etag; an empty ETAG "
-		       "requires a new file")),
+		       "fail unless the file has this etag; with an empty "
+		       "ETAG, fail if the file exists")),
 	.run = run_vfs_put,
 };

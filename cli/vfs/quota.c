@@ -38,8 +38,9 @@ const struct command cmd_vfs_quota = {
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(
 		OPTION(BYTES, 0, "bytes", "BYTES",
-		       "limit of the sum of file sizes; 0 removes the limit"),
+		       "maximum total size of all files; 0 removes the limit"),
 		OPTION(INT, 0, "files", "N",
-		       "limit of files and directories; 0 removes the limit")),
+		       "maximum number of files and directories; 0 removes the "
+		       "limit")),
 	.run = run_vfs_quota,
 };

@@ -53,8 +53,8 @@ const struct command cmd_vfs_stat = {
 	.name = "vfs stat",
 	.args = "NAMESPACE PATH",
 	.help = "show the attributes of a file",
-	.about = "The etag changes with every change of the file; "
-		 "'skep vfs put --if-etag' uses it.",
+	.about = "The etag changes with every change to the file; 'skep vfs "
+		 "put --if-etag' uses it.",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_stat,
 };

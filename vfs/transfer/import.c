@@ -90,7 +90,7 @@ static int stays_inside(struct import *im, const char *path, size_t n,
 	size_t root = im->port->path ? strlen(im->port->path) : 0;
 
 	if (has_dotdot(path + root))
-		return err_set(e, ERR_ESCAPE, "'..' leads out of the tree");
+		return err_set(e, ERR_ESCAPE, "'..' leads outside the tree");
 	for (size_t at = root; at < n;) {
 		struct vfs_attr a;
 

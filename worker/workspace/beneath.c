@@ -24,7 +24,7 @@ void beneath_close(struct beneath *b)
 int beneath_failed(const char *path, struct err *e)
 {
 	if (errno == EXDEV || errno == ELOOP)
-		return err_set(e, ERR_DENIED, "%s leads out of the workspace",
+		return err_set(e, ERR_DENIED, "%s leads outside the workspace",
 			       quoted(path).text);
 	if (errno == ENOENT || errno == ENOTDIR)
 		return err_set(e, ERR_NOTFOUND, "%s does not exist",

@@ -39,5 +39,5 @@ def test_a_path_that_leads_out_is_refused(home):
     run, left = finished(home, "ln -s /etc/passwd report.md",
                          {"required": ["report.md"]})
     assert run["reason"] == "artifact_missing"
-    assert "leads out" in run["detail"]
+    assert "leads outside" in run["detail"]
     assert left == {}

@@ -154,7 +154,7 @@ static void options_mean_the_same_everywhere(void **state)
 		OPTION(INT, 'n', "limit", "N", ""),
 		OPT_OUTPUT(""),
 		OPT_QUIET,
-		OPT_YES,
+		OPT_YES(""),
 		FLAG('w', "wait", ""),
 		OPTION(TEXT, 's', "session", "SESSION", ""),
 	};
