@@ -40,8 +40,8 @@ def test_headers_come_from_credentials_and_the_environment(home):
     for bad, why in (({"X y": "a"}, "valid header name"),
                      ({"X": "a\r\nY: b"}, "control character"),
                      ({"X": {"env": "NO_SUCH"}}, "NO_SUCH"),
-                     ({"X": {"file": "a", "env": "b"}}, "a value is"),
-                     ({"X": 1}, "a value is")):
+                     ({"X": {"file": "a", "env": "b"}}, "a value must be"),
+                     ({"X": 1}, "a value must be")):
         d.agent("b", "chat", {"endpoint": m.url, "headers": bad}, model="m")
         row = run(d, agent="b")
         assert row["reason"] == "bad_config" and why in row["detail"], row

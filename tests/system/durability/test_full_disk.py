@@ -174,7 +174,7 @@ def test_skepd_comes_back_without_a_free_byte(home):
     home.skep("down")
     fill(home)
     said = home.refused(74, "status")
-    assert "full (0 bytes are free)" in said and str(home.path) in said, said
+    assert "full (0 bytes free)" in said and str(home.path) in said, said
     empty(home)
     home.skep("up")
     home.skep("run", "a", "again", "--wait")

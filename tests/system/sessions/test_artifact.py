@@ -133,7 +133,7 @@ def test_a_search_says_what_is_wrong_with_it(home):
     home.skep("session", "append", "chat", "a quick fox")
     hit = home.skep("session", "search", "fo*", "--json").json
     assert hit["seq"] == 1 and "[fox]" in hit["snippet"], hit
-    assert "expression 'fox AND' is wrong" in home.refused(
+    assert "invalid search expression 'fox AND'" in home.refused(
         64, "session", "search", "--advanced", "fox AND")
     assert "no word" in home.refused(64, "session", "search", "?!")
     home.skep("session", "rewind", "chat", "0")
