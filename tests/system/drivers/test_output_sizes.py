@@ -211,7 +211,7 @@ def test_answers_to_chat_of_every_size(home):
                 assert row["state"] == "succeeded", (size, piece, row)
                 assert parts(home, "a", session) == [("done", size, "")], size
             else:
-                assert row["state"] == "failed" and "longer than" in row["detail"], row
+                assert row["state"] == "failed" and " bytes" in row["detail"], row
                 assert all(s != "streaming" for s, _, _ in parts(home, "a", session))
     finish(h)
 
