@@ -29,6 +29,9 @@ enum command_needs {
 	NEEDS_AGENT_WORD = 1 << 9,    /* the first argument is the agent, as
 				       * AGENT[:NAMESPACE]; cli_arg(0) is the
 				       * argument after it */
+	NEEDS_NO_SETTING = 1 << 10,   /* works with the defaults if skep.json is
+				       * invalid, so that a typo there does not
+				       * keep a user from active runs */
 };
 
 #define NEEDS_AGENT_ANY \

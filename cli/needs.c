@@ -37,14 +37,18 @@ static unsigned all_needs(unsigned needs)
 	return needs;
 }
 
-static int open_config(struct cli *cli, struct err *e)
+static int open_config(struct cli *cli, unsigned needs, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONFIG);
 	char *rest = NULL, *line;
-	int rc = config_load(&cli->config, path.text, e);
 
-	if (rc)
-		return -1;
+	if (config_load(&cli->config, path.text, e)) {
+		if (!(needs & NEEDS_NO_SETTING))
+			return -1;
+		fprintf(stderr, "skep: warning: %s\n", e->text);
+		config_fini(&cli->config);
+		config_defaults(&cli->config);
+	}
 	for (line = strtok_r(cli->config.warnings.p, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest))
 		fprintf(stderr, "skep: warning: %s: %s\n", path.text, line);
@@ -262,7 +266,7 @@ int cli_open(struct cli *cli, struct err *e)
 	if (needs & NEEDS_HOME &&
 	    home_find(&cli->home, cli_option(cli, "home"), e))
 		return -1;
-	if (needs & NEEDS_CONFIG && open_config(cli, e))
+	if (needs & NEEDS_CONFIG && open_config(cli, needs, e))
 		return -1;
 	if (needs & NEEDS_CONTROL_READ && open_control(cli, needs, e))
 		return -1;

@@ -15,6 +15,13 @@ static cJSON *value_of(const char *key, const char *text, struct err *e)
 
 	if (v)
 		return v;
+	if (*text ==
+	    '{') { /* meant as JSON; stored as text, it would fail later */
+		json_parse(key, text, strlen(text), e); /* says where */
+		err_wrap(e, "--set");
+		e->code = ERR_USAGE;
+		return NULL;
+	}
 	if (!text_is_utf8(text, strlen(text))) {
 		err_set(e, ERR_USAGE, "%s is not valid UTF-8", key);
 		return NULL;

@@ -44,7 +44,7 @@ const struct command cmd_approval_allow = {
 	.args = "APPROVAL",
 	.help = "allow the action that a run asks for",
 	.about = "An approval can be answered only once.",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPTION(TEXT, 'm', "note", "TEXT",
 		       "note for the run, stored with the answer"),
@@ -59,7 +59,7 @@ const struct command cmd_approval_deny = {
 	.args = "APPROVAL",
 	.help = "deny the action that a run asks for",
 	.about = "An approval can be answered only once.",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPTION(TEXT, 'm', "note", "TEXT",
 		       "note for the run, stored with the answer"),

@@ -27,7 +27,7 @@ static int approval_ls(struct cli *cli, struct err *e)
 const struct command cmd_approval_ls = {
 	.name = "approval ls",
 	.help = "list open approvals",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.options = OPTIONS(OPT_ALL("list answered approvals too"),
 			   OPTION(TEXT, 0, "run", "RUN",
 				  "list only approvals of this run"),

@@ -22,6 +22,6 @@ const struct command cmd_approval_show = {
 	.args = "APPROVAL",
 	.help = "show an approval: the question, its options and its "
 		"answer",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.run = approval_show,
 };

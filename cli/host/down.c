@@ -13,7 +13,7 @@ const struct command cmd_down = {
 	.help = "stop the supervisor after the active runs finish",
 	.about = "No new run starts in the meantime. Queued runs stay "
 		 "in the queue until the next 'skep up'.",
-	.needs = NEEDS_CONFIG,
+	.needs = NEEDS_CONFIG | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		FLAG(0, "now",
 		     "stop the active runs too; they are retried after "

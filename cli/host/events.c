@@ -113,7 +113,7 @@ const struct command cmd_events = {
 		 "delivery or inbound message is an event with a "
 		 "sequence number. GET /v1/events streams the same "
 		 "log.",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPT_FOLLOW("continue until interrupted"),
 		OPTION(WORD, 0, "kind",

@@ -50,6 +50,6 @@ static int status(struct cli *cli, struct err *e)
 const struct command cmd_status = {
 	.name = "status",
 	.help = "show the state of the supervisor",
-	.needs = NEEDS_CONFIG,
+	.needs = NEEDS_CONFIG | NEEDS_NO_SETTING,
 	.run = status,
 };

@@ -21,7 +21,7 @@ const struct command cmd_cancel = {
 	.help = "cancel a run and its child runs",
 	.about = "The transcript and the files written so far are "
 		 "kept. Cancelling a run that has ended has no effect.",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPTION(TEXT, 'r', "reason", "TEXT", "record this reason"),
 		FLAG('w', "wait", "wait until no process of the run is left")),

@@ -23,7 +23,7 @@ const struct command cmd_pause = {
 	.help = "pause an active run",
 	.about = "If the driver of the agent cannot pause, the "
 		 "processes of the run are stopped with SIGSTOP.",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.run = control_run,
 };
 
@@ -31,7 +31,7 @@ const struct command cmd_resume = {
 	.name = "resume",
 	.args = "RUN",
 	.help = "resume a paused run",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.run = control_run,
 };
 
@@ -39,7 +39,7 @@ const struct command cmd_retry = {
 	.name = "retry",
 	.args = "RUN",
 	.help = "start a new run with the input of a finished run",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.run = control_run,
 };
 
@@ -47,7 +47,7 @@ const struct command cmd_send = {
 	.name = "send",
 	.args = "RUN TEXT",
 	.help = "send a message to an active run",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.arguments = ARGUMENTS({"TEXT", "message for the agent"}),
 	.run = send_text,
 };

@@ -17,7 +17,7 @@ const struct command cmd_logs = {
 	.help = "print the output of a run",
 	.about = "--follow continues across a restart of the "
 		 "supervisor.",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPT_FOLLOW("continue until the run ends"),
 		OPTION(TEXT, 0, "after", "CURSOR",

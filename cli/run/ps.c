@@ -56,7 +56,7 @@ static int ps(struct cli *cli, struct err *e)
 const struct command cmd_ps = {
 	.name = "ps",
 	.help = "list active runs, or every run with --all",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPT_ALL("list every run, newest first"),
 		OPTION(WORD, 0, "state", vocab_control_run_state,

@@ -187,7 +187,7 @@ const struct command cmd_run = {
 		OPTION(WORD, 0, "policy", "queue|reject|interrupt",
 		       "what to do if the session is busy (default queue)"),
 		OPTION(INT, 0, "priority", "N",
-		       "priority from 0 to 100; runs with a higher priority "
+		       "priority from -100 to 100; runs with a higher priority "
 		       "start first (default 0)"),
 		OPTION(MANY, 't', "tag", "TAG",
 		       "label the run; may be repeated"),

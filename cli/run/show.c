@@ -83,6 +83,6 @@ const struct command cmd_show = {
 	.about = "With --json, the run with its newest 20 deliveries "
 		 "comes first, followed by its transitions and its "
 		 "commands, one object per line.",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.run = show_run,
 };

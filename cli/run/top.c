@@ -27,7 +27,7 @@ const struct command cmd_top = {
 		"interrupted",
 	.about = "If standard output is not a terminal, the table is "
 		 "printed once.",
-	.needs = NEEDS_SUPERVISOR,
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.options = OPTIONS(OPTION(MILLIS, 'd', "interval", "TIME",
 				  "time between two refreshes (default 1s)")),
 	.run = top,

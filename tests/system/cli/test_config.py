@@ -1,6 +1,8 @@
 """skep.json: checked before any database is opened."""
 import json
 
+from skepd_lib import Host
+
 
 def write(home, text):
     home.path.mkdir(parents=True, exist_ok=True)
@@ -24,6 +26,21 @@ def test_a_broken_file_stops_every_command_before_a_database_is_made(home):
     write(home, "{")
     home.refused(78, "agent", "add", "a", "--driver", "script")
     assert not home.control.exists()
+
+
+def test_a_broken_file_does_not_keep_a_user_from_active_runs(home):
+    h = Host(home).start()
+    h.shell("a", "sleep 600")
+    run = h.submit("a")
+    h.until(run, "running")
+    write(home, "{ bad")
+    for words in (("ps",), ("show", run), ("logs", run), ("status",),
+                  ("cancel", run, "--wait")):
+        r = home.skep(*words)
+        assert "warning: " in r.err and "column 4" in r.err, (words, r.err)
+    assert h.get(run)["state"] == "cancelled"
+    home.refused(78, "up")
+    home.skep("down")
 
 
 def test_an_unknown_key_is_a_warning_that_names_it(home):
@@ -78,3 +95,10 @@ def test_undefined_and_null_homes_count_as_unset(home):
         r = home.skep("config", "path", env={"SKEP_HOME": word})
         assert r.out.strip() == str(home.dir / ".skep" / "skep.json"), r.out
     assert not (home.dir / "null").exists()
+
+
+def test_a_broken_object_is_not_stored_as_text(home):
+    said = home.refused(64, "agent", "add", "a", "--driver", "exec", "--set",
+                        'config={"shell":')
+    assert "config: line 1, column 9" in said, said
+    home.skep("agent", "add", "a", "--driver", "exec", "--set", "prompt=[x] y")
