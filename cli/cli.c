@@ -125,8 +125,8 @@ int cli_read_text(const char *path, const char *what, struct buf *b,
 	if (at == b->n)
 		return 0;
 	return err_set(e, ERR_INVALID,
-		       "%s is not text: %s at byte %zu; use --attach for other "
-		       "bytes",
+		       "%s is not text: %s at byte %zu; use --attach for "
+		       "binary data",
 		       what, b->p[at] ? "invalid UTF-8" : "a NUL", at + 1);
 }
 

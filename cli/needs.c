@@ -215,7 +215,7 @@ int cli_make_file(struct cli *cli, struct err *e)
 			      &cli->arena, e);
 	if (found == 0)
 		return err_set(e, ERR_INTERNAL,
-			       "the supervisor created no database for "
+			       "the supervisor did not create a database for "
 			       "agent '%s'",
 			       cli->agent_name);
 	return found < 0 ? -1 : 0;

@@ -67,7 +67,8 @@ static int agent_set(struct cli *cli, struct err *e)
 
 	if (cli_flag(cli, "enable") && cli_flag(cli, "disable"))
 		return err_set(e, ERR_USAGE,
-			       "--enable and --disable exclude each other");
+			       "--enable and --disable cannot be used "
+			       "together");
 	if (!cli->supervised &&
 	    agents_sync(cli->control, &cli->home, name, e) < 0)
 		return -1;

@@ -109,7 +109,7 @@ static int check_options(struct cli *cli, const struct restore_options *ask,
 			       "--activate");
 	if (cli_flag(cli, "to"))
 		return err_set(e, ERR_USAGE,
-			       "--activate and --to exclude each other");
+			       "--activate and --to cannot be used together");
 	return 0;
 }
 

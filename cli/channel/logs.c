@@ -134,8 +134,8 @@ static int channel_logs(struct cli *cli, struct err *e)
 	if (strcmp(row.kind, "plugin") != 0)
 		return err_set(e, ERR_CONFLICT,
 			       "%s is a %s channel; only plugins have a log. "
-			       "'skep delivery ls --channel %s' shows what "
-			       "happened",
+			       "'skep delivery ls --channel %s' lists its "
+			       "deliveries",
 			       name, row.kind, name);
 	path = home_join(&cli->home, HOME_LOGS,
 			 arena_printf(&cli->arena, "channel-%s.log", name));

@@ -14,8 +14,9 @@ static int check_once(const cJSON *body, const char *member, const char *word,
 {
 	if (!cJSON_GetObjectItemCaseSensitive(body, member))
 		return 0;
-	return err_set(e, ERR_USAGE, "%s and --set %s=... exclude each other",
-		       word, member);
+	return err_set(e, ERR_USAGE,
+		       "%s and --set %s=... cannot be used together", word,
+		       member);
 }
 
 static int add_message_text(struct cli *cli, cJSON *body, struct err *e)

@@ -208,8 +208,6 @@ int demo_books(struct demo *d, struct err *e)
 	sql_close(control);
 	if (!rc && b.problems)
 		rc = err_set(e, ERR_INTERNAL,
-			     "%d things are not as they "
-			     "should be; the home is kept",
-			     b.problems);
+			     "%d checks failed; the home is kept", b.problems);
 	return rc;
 }

@@ -324,8 +324,8 @@ static void keep_old(const char *why, struct err *e)
 	if (strncmp(why, "skepd: ", 7) == 0)
 		why += 7;
 	err_set(e, ERR_CONFIG,
-		"the next supervisor would not start: %.*s; the running one "
-		"was kept",
+		"the new supervisor would not start: %.*s; the old one keeps "
+		"running",
 		(int)strcspn(why, "\n"), why);
 }
 

@@ -62,8 +62,8 @@ static int put_agent(void *arg, const char *name, const cJSON *def,
 		return 0;
 	if (there && !is_bare(&known))
 		return err_set(e, ERR_CONFLICT,
-			       "there is an agent '%s' with another "
-			       "definition; it stays as it is",
+			       "agent '%s' already exists with a different "
+			       "definition, which is kept",
 			       name);
 	return agent_store(cli, &row, e) ? -1 : 1;
 }
@@ -88,8 +88,8 @@ static int agent_file_row(void *arg, const char *agent,
 	return found > 0   ? 0
 	       : found < 0 ? -1
 			   : err_set(e, ERR_INTERNAL,
-				     "the supervisor created no database for "
-				     "agent '%s'",
+				     "the supervisor did not create a database "
+				     "for agent '%s'",
 				     agent);
 }
 

@@ -71,7 +71,7 @@ static int check_inputs(struct cli *cli, struct err *e)
 	for (int i = 0; (path = cli_many(cli, "attach", i)); i++)
 		n += strcmp(path, "-") == 0;
 	return n > 1 ? err_set(e, ERR_USAGE,
-			       "'-' is standard input, and can be given once")
+			       "'-' (standard input) can be given only once")
 		     : 0;
 }
 

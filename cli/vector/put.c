@@ -23,8 +23,7 @@ static int put_line(struct cli *cli, const char *line, size_t n, struct err *e)
 	p.seq = json_i64(v, "seq", 0);
 	if (v && p.seq < 1)
 		err_set(e, ERR_INVALID,
-			"\"seq\" must be the number of an event, "
-			"from 1 on");
+			"\"seq\" must be the number of an event, at least 1");
 	else if (v && near_parse(cJSON_GetObjectItemCaseSensitive(v, "vector"),
 				 &p.v, &p.dim, &a, e) == 0)
 		rc = near_put(&cli->agent, &p, e);

@@ -66,11 +66,10 @@ static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 		return e->code != ERR_NOTFOUND
 			       ? -1
 			       : err_set(e, ERR_USAGE,
-					 "namespace '%s' is neither a fork nor "
-					 "over a "
-					 "lower directory; name a snapshot, a "
-					 "namespace or a directory to compare "
-					 "with",
+					 "namespace '%s' is not a fork and has "
+					 "no lower directory; name a snapshot, "
+					 "a namespace or a directory to "
+					 "compare with",
 					 vfs_name(v));
 	}
 	if (strchr(word, '/')) {

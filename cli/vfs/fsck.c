@@ -32,7 +32,7 @@ static int run_vfs_fsck(struct cli *cli, struct err *e)
 		return -1;
 	if (c.found && !c.mend)
 		return err_set(e, ERR_CORRUPT,
-			       "%lld faults were found; --repair mends them",
+			       "found %lld faults; --repair repairs them",
 			       (long long)c.found);
 	if (cli->out.json)
 		output_object(&cli->out, &vfs_checked_shape,

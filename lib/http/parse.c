@@ -137,8 +137,8 @@ static int read_framing(struct http_head *h, struct err *e)
 	}
 	if (h->chunked && (has_length || h->http_1_0))
 		return err_set(e, ERR_USAGE,
-			       "Transfer-Encoding and Content-Length "
-			       "exclude each other");
+			       "Transfer-Encoding and Content-Length cannot be "
+			       "used together");
 	if (hosts > 1 || (!hosts && !h->http_1_0))
 		return err_set(e, ERR_USAGE,
 			       "exactly one Host header is required");

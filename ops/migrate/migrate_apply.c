@@ -47,10 +47,9 @@ int migrate_apply(struct migrate *m, struct err *e)
 	if (m->host->run(m->host->arg, &row, rc ? &ignored : e))
 		return -1;
 	if (!rc && m->sum.failed)
-		return err_set(
-			e, ERR_FAILED,
-			"%lld pieces were not taken whole; their sources "
-			"are kept",
-			(long long)m->sum.failed);
+		return err_set(e, ERR_FAILED,
+			       "%lld items were not imported completely; their "
+			       "sources are kept",
+			       (long long)m->sum.failed);
 	return rc;
 }

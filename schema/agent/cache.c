@@ -31,8 +31,9 @@ int cache_put(struct sql *db, const char *scope, const char *key,
 		return -1;
 	if (value.n > CACHE_VALUE_MAX)
 		return err_set(e, ERR_TOOBIG,
-			       "the value of '%s' is %zu bytes; a cache takes "
-			       "up to %zu: make it an artifact",
+			       "the value of '%s' has %zu bytes; a cache entry "
+			       "is limited to %zu bytes, so store it as an "
+			       "artifact",
 			       quoted(key).text, value.n, CACHE_VALUE_MAX);
 	if (ttl < 0 || ttl > INT64_MAX - in.now)
 		return err_set(e, ERR_USAGE,

@@ -37,8 +37,8 @@ static int refuse_default(const char *path, const cJSON *def, const char *name,
 	if (!cJSON_GetObjectItemCaseSensitive(def, "default"))
 		return 0;
 	return err_set(e, ERR_INVALID,
-		       "%s: which agent is the default is not said in files; "
-		       "use 'skep agent set %s --default'",
+		       "%s: a file cannot choose the default agent; use 'skep "
+		       "agent set %s --default'",
 		       path, name);
 }
 

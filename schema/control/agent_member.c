@@ -55,8 +55,8 @@ static int refuse_member(const char *what, const char *name, struct err *e)
 			       "%s: unknown member '%s'; did you mean '%s'?",
 			       what, quoted(name).text, meant);
 	return err_set(e, ERR_INVALID,
-		       "%s: unknown member '%s'; names of your own begin with "
-		       "'x-'",
+		       "%s: unknown member '%s'; custom members must start "
+		       "with 'x-'",
 		       what, quoted(name).text);
 }
 

@@ -112,7 +112,7 @@ static int read_after(struct supervisor *s, const cJSON *params, int64_t *at,
 	*at = row.at;
 	return row.at == OPT_NONE
 		       ? err_set(e, ERR_INVALID,
-				 "after is a time, as ISO 8601 has it")
+				 "after must be a time in ISO 8601 format")
 		       : 0;
 }
 

@@ -134,8 +134,8 @@ static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 	if (runs_release_agent(s, name))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
-		       "agent %s has active runs; wait for their "
-		       "end or cancel them",
+		       "agent %s has active runs; wait until they end, or "
+		       "cancel them",
 		       quoted(name).text);
 }
 

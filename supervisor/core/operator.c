@@ -301,8 +301,8 @@ static int restore_agent(struct supervisor *s, const char *name,
 	control_set_actor(by);
 	if (!runs_release_agent(s, name))
 		return err_set(e, ERR_BUSY,
-			       "agent %s has active runs; wait for their "
-			       "end or cancel them",
+			       "agent %s has active runs; wait until they end, "
+			       "or cancel them",
 			       quoted(name).text);
 	found = registry_find(s->db, name, &w->row, &a, e);
 	rc = found < 0 ? -1

@@ -205,7 +205,7 @@ static int check_choice(const struct approval_row *row,
 	if (!option)
 		rc = err_set(e, ERR_INVALID,
 			     "the question has no option %s; 'skep approval "
-			     "show' lists them",
+			     "show' lists the options",
 			     quoted(answer->choice).text);
 	else if (kind[0] && (strncmp(kind, "allow", 5) == 0) != answer->allow)
 		rc = err_set(e, ERR_INVALID, "option %s means %s",

@@ -27,7 +27,7 @@ enum { VFS_PLACE = 2 }; /* like NOFOLLOW, but the last name is not looked up */
 
 static int escape(const struct walk *w, struct err *e)
 {
-	return err_set(e, ERR_ESCAPE, "the path leads out of namespace %s",
+	return err_set(e, ERR_ESCAPE, "the path leads outside namespace %s",
 		       w->v->name);
 }
 

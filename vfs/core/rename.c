@@ -188,7 +188,8 @@ int vfs_rename(struct vfs *v, struct vfs_at from, struct vfs_at to,
 
 	if (flags & ~(VFS_NOREPLACE | VFS_EXCHANGE) ||
 	    flags == (VFS_NOREPLACE | VFS_EXCHANGE))
-		return err_set(e, ERR_USAGE, "these flags exclude each other");
+		return err_set(e, ERR_USAGE,
+			       "these flags cannot be used together");
 	if (tx_begin(v, e))
 		return -1;
 	return tx_end(v, rename_in(v, &m, flags, e), e);

@@ -87,8 +87,8 @@ static int collect_hits(struct find *f, struct err *e)
 		return add_snippets(f, e);
 	if (f->ask->advanced && e->code == ERR_INTERNAL)
 		err_set(e, ERR_USAGE,
-			"the search expression '%s' is wrong; see FTS5's "
-			"syntax",
+			"invalid search expression '%s'; see the query syntax "
+			"of FTS5",
 			quoted(f->ask->query).text);
 	return -1;
 }

@@ -376,9 +376,8 @@ int vfs_discard(struct vfs *v, struct err *e)
 		if (snapshot_find(v, VFS_FORK_POINT, &point, &none))
 			return err_set(
 				e, ERR_USAGE,
-				"namespace '%s' is neither a fork nor over a "
-				"lower directory, so there is nothing to "
-				"discard",
+				"namespace '%s' is not a fork and has no lower "
+				"directory, so there is nothing to discard",
 				v->name);
 		return vfs_rollback_to(v, VFS_FORK_POINT, e);
 	}

@@ -117,8 +117,8 @@ static int read_header(struct header *h, const cJSON *v, const char *home,
 		h->value = read_reference(v, home, a, e);
 	else if (is_secret(v->string))
 		return err_set(e, ERR_INVALID,
-			       "it carries a secret, which a definition must "
-			       "not hold: write {\"file\": name in "
+			       "it contains a secret, which a definition must "
+			       "not contain; use {\"file\": name in "
 			       "credentials/} or {\"env\": name}");
 	else
 		h->value = arena_text(a, v->valuestring);

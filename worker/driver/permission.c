@@ -82,8 +82,8 @@ static int read_member(struct permissions *p, const cJSON *m, struct arena *a,
 	permit = find_word(m->string);
 	if (permit < 0)
 		return err_set(e, ERR_INVALID,
-			       "permissions: %s is not known; there are allow, "
-			       "deny, ask and default",
+			       "permissions: unknown member %s; the members "
+			       "are allow, deny, ask and default",
 			       quoted(m->string).text);
 	return read_list(p, (enum permit)permit, m, a, e);
 }

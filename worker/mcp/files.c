@@ -40,7 +40,7 @@ int mcp_read(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 		return -1;
 	if (head >= 0 && tail >= 0)
 		return err_set(e, ERR_INVALID,
-			       "head and tail exclude each other");
+			       "head and tail cannot be used together");
 	if (files_read(m->store, path, out, e))
 		return -1;
 	if (head >= 0)

@@ -115,7 +115,8 @@ int exec_config_members(const char *driver, const char *const *known,
 			i++;
 		if (!known[i] && rc == 0)
 			rc = err_set(e, ERR_INVALID,
-				     "%s: %s is not a setting; there are %s",
+				     "%s: unknown setting %s; the settings are "
+				     "%s",
 				     driver, quoted(m->string).text, all.p);
 	}
 	buf_fini(&all);
@@ -220,8 +221,8 @@ static int read_rest(struct exec_config *c, const cJSON *v, struct err *e)
 		i++;
 	if (i == n)
 		return err_set(e, ERR_INVALID,
-			       "exec: stdin is %s; it can be lines, once, text "
-			       "or none",
+			       "exec: stdin is %s; it must be lines, once, "
+			       "text or none",
 			       quoted(word).text);
 	c->in = (enum exec_stdin)i;
 	c->context = json_i64(v, "context", CONTEXT_MORE);

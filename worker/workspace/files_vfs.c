@@ -352,14 +352,15 @@ static int over_other(const struct vfs *v, const char *base, struct err *e)
 {
 	if (!vfs_base(v))
 		return err_set(e, ERR_UNSUPPORTED,
-			       "the agent's workspace contains files and is "
-			       "not over %s; export the files you need and "
-			       "delete it first ('skep namespace rm')",
+			       "the agent's workspace contains files, and its "
+			       "lower directory is not %s; export the files "
+			       "you need and delete the workspace first ('skep "
+			       "namespace rm')",
 			       base);
 	return err_set(e, ERR_UNSUPPORTED,
-		       "the agent's workspace is over %s, not over "
-		       "%s; apply or discard its changes first",
-		       vfs_base(v), base ? base : "nothing");
+		       "the agent's workspace has the lower directory %s "
+		       "instead of %s; apply or discard the changes first",
+		       vfs_base(v), base ? base : "none");
 }
 
 /* One that is over another directory is made again if it holds nothing. */

@@ -38,7 +38,8 @@ static int own_users(struct err *e)
 	char map[64];
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return err_errno_set(e, "a user and mount namespace");
+		return err_errno_set(e, "cannot create a user and mount "
+					"namespace");
 	if (write_to("/proc/self/setgroups", "deny", e))
 		return -1;
 	snprintf(map, sizeof map, "%u %u 1", uid, uid);
@@ -64,13 +65,14 @@ static int own_place(struct err *e)
 		if (own_users(e))
 			return -1;
 	} else if (unshare(CLONE_NEWNS)) {
-		return err_errno_set(e, "a mount namespace");
+		return err_errno_set(e, "cannot create a mount namespace");
 	}
 	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
 		return errno == EINVAL
 			       ? in_a_chroot(e)
 			       : err_errno_set(
-					 e, "make mounts slaves of the host's");
+					 e, "cannot make the mounts slaves of "
+					    "the host's mounts");
 	if (mount("skep", WORKSPACE_PLACE, "tmpfs", MS_NOSUID | MS_NODEV,
 		  "mode=0755,size=64k"))
 		return err_errno_set(e, "tmpfs on " WORKSPACE_PLACE);

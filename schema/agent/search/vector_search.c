@@ -108,8 +108,8 @@ static int fill_hits(struct agent_file *f, const struct vector_hit *from, int n,
 		if (found <= 0)
 			return found < 0 ? -1
 					 : err_set(e, ERR_CORRUPT,
-						   "%s: an embedding of "
-						   "nothing",
+						   "%s: an embedding refers to "
+						   "a missing event",
 						   sql_path(f->db));
 		to[i] = (struct near_hit){
 			.session = row.key,

@@ -178,8 +178,8 @@ static int compare_event(struct import *im, int64_t seq, const cJSON *ev,
 	    same_text(row.event_id, id))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
-		       "the session is there already, and its event %" PRId64
-		       " is another one",
+		       "the session already exists, and its event %" PRId64
+		       " differs from the file",
 		       seq);
 }
 

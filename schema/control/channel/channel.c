@@ -97,8 +97,8 @@ static int fill_channel(struct channel_put_in *in, const cJSON *def,
 		if (!in->command && !cJSON_IsNull(command))
 			return err_set(
 				e, ERR_TOOBIG,
-				"the command has more than %u bytes; put "
-				"it in a script, and name that",
+				"the command is longer than %u bytes; put it "
+				"in a script and use the script as the command",
 				CHANNEL_CONFIG_MAX);
 	}
 	if (config) {

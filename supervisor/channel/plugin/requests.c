@@ -127,7 +127,8 @@ static int on_register(struct plugin *p, const char *id, const cJSON *params,
 	struct channel *c = p->channel;
 
 	if (p->state != PLUGIN_STARTED)
-		return err_set(e, ERR_CONFLICT, "it is already registered");
+		return err_set(e, ERR_CONFLICT,
+			       "the plugin is already registered");
 	if (!json_text(params, "name", "")[0] ||
 	    !is_fine(params, "version", cJSON_IsString) ||
 	    !is_fine(params, "idempotent", cJSON_IsBool) ||

@@ -92,7 +92,8 @@ static int add_attachments(struct sql *db, const char *id, curl_mime *mime,
 		rc = add_attachment(db, &rows[i], mime, &size, e);
 		if (rc == 0 && size > FILES_MAX)
 			rc = err_set(e, ERR_TOOBIG,
-				     "the attachments have over %u MiB",
+				     "the attachments are larger than %u MiB "
+				     "in total",
 				     FILES_MAX >> 20);
 	}
 	arena_fini(&a);

@@ -63,7 +63,7 @@ def test_every_word_of_a_command_is_passed_on(home):
         plugin(h, "huge", "/bin/true", "x" * (4 << 20))
         assert False, "it was taken"
     except Refused as e:
-        assert "the command has more than" in str(e.body), e.body
+        assert "the command is longer than" in str(e.body), e.body
     h.down()
 
 

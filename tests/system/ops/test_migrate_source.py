@@ -83,10 +83,10 @@ def test_a_source_that_tells_another_story_adds_nothing(home):
     apply(home, path)
     foreign.lines(path, say(2) + [{"id": "i2", "role": "user", "content": "edited"}] + say(1, 3))
     got = apply(home, path, "--delete-source", code=1)[0]
-    assert got["state"] == "failed" and "event 3 is another one" in got["warning"], got
+    assert got["state"] == "failed" and "event 3 differs from the file" in got["warning"], got
     assert path.exists() and len(events(home, "imported/talk")) == 3
     row = home.query(home.control, "SELECT state, warning FROM migration_source")[0]
-    assert row[0] == "failed" and "another one" in row[1]
+    assert row[0] == "failed" and "differs from the file" in row[1]
 
 
 def test_a_session_that_went_on_here_is_left_alone(home):

@@ -72,7 +72,7 @@ def test_an_error_says_what_can_be_done(home):
     (home.dir / "plain").write_text("no archive")
     for code, words, says in (
             (66, ("ls", "a:none"), "skep namespace create a:none"),
-            (64, ("diff", "a"), "neither a fork nor over a lower directory"),
+            (64, ("diff", "a"), "not a fork and has no lower directory"),
             (64, ("fork", "a", "b c"), "letters, digits"),
             (65, ("cat", "a", "/"), "is a directory"),
             (65, ("import", "a", "plain"), "plain: "),

@@ -250,7 +250,8 @@ static int acp_takes(struct run *r, struct err *e)
 	struct acp *x = r->state;
 
 	if (!x || x->over)
-		return err_set(e, ERR_CONFLICT, "the agent has no turn left");
+		return err_set(e, ERR_CONFLICT,
+			       "the agent has ended its last turn");
 	return 0;
 }
 

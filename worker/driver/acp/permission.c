@@ -205,8 +205,7 @@ static int make_key(struct acp *x, struct acp_question *q, const char *title,
 	}
 	if (found == 1)
 		return err_set(e, ERR_FULL,
-			       "the agent repeats the same request without "
-			       "end");
+			       "the agent keeps repeating the same request");
 	return found;
 }
 
