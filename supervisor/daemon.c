@@ -126,7 +126,7 @@ static void on_tick(uv_timer_t *h)
 		jobs_tick(&s->jobs);
 }
 
-/* After the commit, so that whoever asked has its answer. */
+/* After the commit, so that the client has its answer. */
 static void end_loop(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;

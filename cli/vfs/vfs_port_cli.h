@@ -11,7 +11,7 @@ struct port_view {
 	bool silent; /* standard output is the tree itself */
 };
 
-/* How much there will be is found out only if somebody sees the bar. */
+/* The total is counted first only if a progress bar is shown. */
 void port_begin_import(struct cli *cli, struct port_view *view,
 		       const char *from, const char *path);
 void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,

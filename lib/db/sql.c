@@ -157,7 +157,7 @@ static int exec_once(struct sql *db, unsigned query, const void *in,
 	return sql_end(&it, e) ? -1 : sqlite3_changes(db->conn);
 }
 
-/* A write that is a transaction by itself waits in the queue, too. */
+/* A write outside of a transaction waits in the queue, too. */
 static bool writes_alone(struct sql *db, unsigned query)
 {
 	struct stmt *s = sql_stmt(db, query);

@@ -8,9 +8,9 @@
 /*
  * The current readers of a database. A reader that runs for long prevents the
  * write-ahead log from being reused, so the log grows without limit. The kernel
- * knows who has which lock on the -shm file, and the file says how far each
- * reader reads, but not since when. So each scan records what it saw: a reader
- * that is seen again at the same position has read at least since then.
+ * knows which process has which lock on the -shm file, and the file states how
+ * far each reader reads, but not since when. So each scan records what it saw: a
+ * reader that is seen again at the same position has read at least since then.
  */
 #define READER(F, S)                                                  \
 	F(S, text, path)                                              \

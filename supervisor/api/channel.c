@@ -188,7 +188,7 @@ static void take_inbound(struct api_request *q, const char *channel,
 	cJSON_Delete(json);
 }
 
-/* From whoever may start runs: the address says who speaks. */
+/* From any client that may start runs; the address names the sender. */
 void route_channel_message(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {

@@ -16,6 +16,6 @@ void mail_receive(struct api_request *q);
 
 void mail_open(struct api *w); /* HINT_MAILBOX answers those who wait */
 void mail_tick(struct api *w);
-void mail_stop(struct api *w); /* nobody waits any more */
+void mail_stop(struct api *w); /* ends all waits */
 
 #endif

@@ -118,7 +118,7 @@ void route_vacuum(void *app, const struct http_request *r,
 	request_command(q, rc, &e);
 }
 
-/* Our own readers of the file go first: it must be nobody's. */
+/* Close our own readers first: the file must not be open. */
 void route_agent_restore(void *app, const struct http_request *r,
 			 struct http_reply *reply)
 {

@@ -59,7 +59,7 @@ static struct api_active live_of(struct api_request *q,
 	return v;
 }
 
-/* No run, but somebody who has its memory: under the name of its last one. */
+/* An idle worker uses memory, too: it is shown as its last run. */
 static void add_idle(struct api_request *q, struct buf *out)
 {
 	int64_t now = clock_now();

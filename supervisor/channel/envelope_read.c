@@ -220,7 +220,7 @@ static int read_envelope(struct inbound_message *m, const cJSON *json,
 			    json_text(meta, "conversation", m->sender));
 	m->kind = json_text(meta, "kind", "direct");
 	m->title = json_text(meta, "title", NULL);
-	/* Nobody here waits for a response or a stream: they are recorded. */
+	/* No caller waits for a response or a stream here: they are recorded. */
 	m->type = vocab_has("message|event|request", type) ? type : "event";
 	m->request = json_text(json, "request_id", NULL);
 	m->body = body_of(cJSON_GetObjectItem(json, "content"));

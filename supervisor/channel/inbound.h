@@ -25,7 +25,7 @@ int inbound_discard(struct supervisor *s, const char *id, const char *by,
 		    struct completion done, struct err *e);
 
 /* device_rpc.c: answers a device's request (channels.list, messages.history) with a
- * delivery to whoever asked. */
+ * delivery to the sender. */
 int rpc_answer(struct supervisor *s, const char *channel,
 	       const char *conversation, const struct inbound_message *m,
 	       struct err *e);

@@ -53,7 +53,7 @@ struct row {
 struct job {
 	struct job *next;
 	struct agent_work work;
-	struct supervisor *sup; /* NULL: nobody waits any more */
+	struct supervisor *sup; /* NULL: the supervisor is gone */
 	char agent[AGENT_MAX];
 	int failures; /* before this one */
 	char *path;

@@ -14,7 +14,7 @@ typedef void pull_answer(void *arg, const char *json);
 void pull_wait(struct channel *c, const char *conversation, int64_t ms,
 	       pull_answer *fn, void *arg);
 
-/* It was shown; false if nobody waits for that. */
+/* It was shown; false if it does not wait to be shown. */
 bool pull_ack(struct channel *c, const char *delivery);
 
 #endif

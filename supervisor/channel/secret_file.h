@@ -15,7 +15,7 @@
 struct secret_file {
 	const char *path;  /* borrowed */
 	struct stat seen;  /* as it was read */
-	bool reconciled;   /* nobody was writing it just then */
+	bool reconciled;   /* it did not change while it was read */
 	int64_t looked_at; /* clock */
 };
 

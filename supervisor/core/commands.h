@@ -14,7 +14,7 @@
 
 /*
  * What skepd can be asked to do: plain functions, called on the loop's thread
- * by whoever speaks with the outside (HTTP routes, channels, schedules).
+ * by the parts that clients reach (HTTP routes, channels, schedules).
  *
  * A verb checks the request and changes rows in the turn's transaction. It
  * returns -1 with the reason if it refuses: then nothing is changed and nothing

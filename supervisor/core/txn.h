@@ -56,7 +56,7 @@ void txn_init(struct txn *s, uv_loop_t *loop, struct sql *db,
 	      struct txn_calls calls);
 void txn_close(struct txn *s); /* commits what is open; stops the handles */
 
-/* No change is begun any more, for this reason; NULL: they are again. */
+/* Refuses all changes, for this reason; NULL: accepts them again. */
 void txn_refuse(struct txn *s, const struct err *why);
 
 /* Before the first change of a handler or verb. May be called again. */

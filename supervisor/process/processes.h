@@ -17,7 +17,7 @@
  * plugin; its shim is the worker then.
  *
  * Signals go through pidfds that were looked at again after opening: a number
- * that was given to somebody else is never hit.
+ * that belongs to another process by then is never signalled.
  */
 struct tree_place {
 	char base[256]; /* a cgroup is this and its name; "": none */

@@ -23,7 +23,7 @@ enum escalation { /* of the ladder that ends a tree */
 		  ESCALATE_ASKED, /* the worker was told; it has its grace time */
 		  ESCALATE_ENDING, /* it reported its end; time to write it */
 		  ESCALATE_TERM,   /* SIGTERM was sent to all */
-		  ESCALATE_KILL, /* SIGKILL was sent; again until nobody is left */
+		  ESCALATE_KILL, /* SIGKILL was sent; again until no process is left */
 };
 
 struct active_run {
@@ -45,7 +45,7 @@ struct active_run {
 		[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
 	int64_t idle_ms;    /* its worker wants to wait for the next run */
 	struct live_word *word; /* how it ended, until its worker is gone */
-	bool gave_tree_away;    /* its tree is not its own any more */
+	bool gave_tree_away;    /* an idle worker has its process tree now */
 	bool handed;            /* its worker waits for its start message */
 
 	pid_t pid; /* 0: not known yet */
@@ -54,7 +54,7 @@ struct active_run {
 	bool in_cgroup;
 	char cgroup[ID_SIZE]; /* its name: the run's id, or a spare's */
 	bool exited;          /* the worker's process is over */
-	bool no_status;       /* nobody will tell how it ended */
+	bool no_status;       /* its exit status will stay unknown */
 	bool reconciling;     /* its file is being read */
 	bool reconciled;
 	int reconcile_tries; /* that failed */

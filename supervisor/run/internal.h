@@ -104,7 +104,7 @@ void messages_close(struct supervisor *s);
 
 /* run/watch.c */
 void notify_run_watchers(struct active_run *l); /* news of this run */
-void watch_orphan(struct active_run *l); /* the run is not live any more */
+void watch_orphan(struct active_run *l); /* the run is no longer active */
 
 /* run/recovery.c */
 int recover_runs(struct supervisor *s, struct err *e);

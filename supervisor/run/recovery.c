@@ -24,7 +24,7 @@ static void drop_run(struct active_run *l, void *arg)
 	active_run_drop(l);
 }
 
-/* A worker that was asked for, and nobody wrote down whether it came. */
+/* A worker was requested, but it was not recorded whether it started. */
 static void find_unknown(struct active_run *l)
 {
 	pid_t pid = tree_find_worker(&l->sup->place, l->id);

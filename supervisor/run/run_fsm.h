@@ -37,9 +37,9 @@ const char *run_event_name(enum run_event event);
 enum run_event run_gone_event(enum run_pending_state pending_state);
 
 /*
- * What the end shall be. `asked` is what somebody wanted (RUN_PENDING_NONE:
- * nobody asked), `said` is how the attempt ended by itself. A run that came to
- * its end before the wish reached it has succeeded; a wish wins over failure.
+ * How the run ends. `asked` is the requested end (RUN_PENDING_NONE: none),
+ * `said` is the end of the attempt itself. A run that completed before the
+ * request reached it has succeeded; a request overrides a failure.
  */
 enum run_pending_state run_pending_join(enum run_pending_state asked,
 					enum run_pending_state said);

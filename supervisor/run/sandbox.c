@@ -66,7 +66,7 @@ int run_sandbox_drop(struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in key = {l->id};
 
-	if (l->gave_tree_away) /* it stays as long as there is somebody in it */
+	if (l->gave_tree_away) /* it stays while a process is in it */
 		return 0;
 	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
 }

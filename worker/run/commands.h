@@ -30,7 +30,7 @@ struct commands {
 
 int commands_init(struct commands *c, struct err *e);
 void commands_fini(struct commands *c);
-void commands_reset(struct commands *c); /* nothing is wanted any more */
+void commands_reset(struct commands *c); /* no request is left */
 
 /* From any thread. A cancel or stop makes the run end; anything else waits for
  * commands_next. */

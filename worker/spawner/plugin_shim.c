@@ -25,7 +25,7 @@
 #define NO_STATUS (-1)
 #define NS_PER_MS 1000000
 
-/* After the end of skepd nobody receives it. */
+/* After the end of skepd no process receives it. */
 static void send_event(enum shim_event_kind kind, int value)
 {
 	struct shim_event event = {(int32_t)kind, value};

@@ -74,7 +74,7 @@ int writer_open(struct writer *w, struct agent_file *f, const char *session_key,
 
 /*
  * Appends; on the disk when it returns. ERR_CONFLICT: the key was used for
- * other content. ERR_STALE: the run was given to somebody else. ERR_NOTFOUND:
+ * other content. ERR_STALE: another attempt has the run now. ERR_NOTFOUND:
  * the session or parent is gone.
  */
 int writer_append(struct writer *w, const struct event_new *ev,

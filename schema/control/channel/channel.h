@@ -50,7 +50,7 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 		 const char *by, struct err *e);
 int channels_get(struct sql *db, const char *name, struct channel_row *row,
 		 struct arena *a, struct err *e); /* ERR_NOTFOUND names it */
-/* At once, for who has nobody else to serve
+/* Deletes everything at once, for callers that serve no other requests
  * (schema/control/channel/channel_delete.h). */
 int channels_remove(struct sql *db, const char *name, const char *by,
 		    struct err *e);

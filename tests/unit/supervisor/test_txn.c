@@ -76,7 +76,7 @@ static void put_row(const char *key)
 	assert_true(sql_exec(db, Q_KV_PUT, &in, &e) >= 0);
 }
 
-/* What somebody else can see. */
+/* What another connection sees. */
 static int64_t rows_seen(void)
 {
 	int64_t n;
