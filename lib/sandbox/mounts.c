@@ -83,6 +83,15 @@ static bool is_placed(const struct mounts *m, const char *dir)
 	return false;
 }
 
+/* Other programs may remove a path between our look at it and the mount: then
+ * there is nothing left to hide. */
+static bool is_gone(const char *path)
+{
+	struct stat st;
+
+	return errno == ENOENT && lstat(path, &st) != 0 && errno == ENOENT;
+}
+
 /* Covers it with an empty directory and puts back what is kept below it. */
 static bool cover(struct mounts *m, const char *dir, const char *options)
 {
@@ -92,7 +101,7 @@ static bool cover(struct mounts *m, const char *dir, const char *options)
 	if (is_placed(m, dir) || stat(dir, &st))
 		return true; /* kept, already covered, or missing */
 	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, options))
-		return false;
+		return is_gone(dir);
 	for (int i = 0; i < m->plan->nkept; i++) {
 		const char *path = m->plan->kept[i].path;
 
@@ -139,6 +148,12 @@ static bool place_written(struct mounts *m)
 
 #define EMPTY "mode=0755,size=64k"
 
+static bool hide_file(const char *path)
+{
+	return mount("/dev/null", path, NULL, MS_BIND, NULL) == 0 ||
+	       is_gone(path);
+}
+
 /* Hides a file or a directory, except for what is kept below it. */
 static bool hide(struct mounts *m, const char *path)
 {
@@ -152,7 +167,7 @@ static bool hide(struct mounts *m, const char *path)
 		return true;
 	if (S_ISDIR(st.st_mode))
 		return cover(m, path, EMPTY);
-	return mount("/dev/null", path, NULL, MS_BIND, NULL) == 0;
+	return hide_file(path);
 }
 
 static bool hide_services(struct mounts *m)
@@ -340,7 +355,7 @@ static bool hide_sockets(struct mounts *m)
 			kept = kept || path_is_below(s, p->kept[i].path);
 		m->at = s;
 		if (!kept && stat(s, &st) == 0 && S_ISSOCK(st.st_mode) &&
-		    mount("/dev/null", s, NULL, MS_BIND, NULL))
+		    !hide_file(s))
 			return false;
 	}
 	return true;

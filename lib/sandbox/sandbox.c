@@ -112,11 +112,10 @@ static void make_space(struct sandbox *b, const struct sandbox_plan *p)
 {
 	struct homes homes;
 	struct namespaces_plan s = plan_space(p, &homes);
-	struct err without;
 
-	if (namespaces_make(&b->space, &s, &without))
+	if (namespaces_make(&b->space, &s, &b->no_space))
 		log_warn(LT("msg", "no namespaces for a sandbox"),
-			 LT("why", without.text));
+			 LT("why", b->no_space.text));
 }
 
 static int restrict_files(const struct sandbox_plan *p, const struct sandbox *b,

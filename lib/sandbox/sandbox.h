@@ -23,6 +23,7 @@ struct sandbox_plan {
 
 struct sandbox {
 	struct namespaces space; /* .mnt -1: none */
+	struct err no_space;     /* why */
 	struct landlock files;   /* .ruleset -1: none */
 	const struct sock_fprog *filter;
 	struct sandbox_limits limits;

@@ -90,10 +90,10 @@ int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
 	if (s->mode == SANDBOX_ON && !o->namespaces)
 		return err_set(
 			e, ERR_NOTALLOWED,
-			"there are no namespaces for the sandbox "
-			"(kernel.unprivileged_userns_clone=1, or run "
-			"skepd as root with CAP_SYS_ADMIN); \"sandbox\": "
-			"\"partial\" in the definition accepts a weaker "
-			"one, see docs/SANDBOX.md");
+			"cannot create %s (kernel.unprivileged_userns_clone=1, "
+			"or run skepd as root with CAP_SYS_ADMIN); "
+			"\"sandbox\": \"partial\" in the definition accepts a "
+			"weaker sandbox, see docs/SANDBOX.md",
+			o->error ? o->error : "namespaces for the sandbox");
 	return 0;
 }

@@ -15,6 +15,7 @@ struct sandbox_offer {
 	bool filter;     /* seccomp */
 	bool namespaces; /* mount and network, by root or a user namespace */
 	bool pids;       /* PID namespaces, with their own /proc */
+	const char *error; /* why there are no namespaces; NULL if unknown */
 };
 
 /* Without namespaces: for callers that will find out about them anyway. */

@@ -163,6 +163,7 @@ def longest_first(tests):
 
 def run_all(tests, bin_dir, jobs, more):
     counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    failed = []
     for test, status, took, text in run(longest_first(tests), bin_dir, jobs,
                                         more):
         counts[status] += 1
@@ -170,8 +171,11 @@ def run_all(tests, bin_dir, jobs, more):
             report("ok", test, took, "")
         elif status == FAILED:
             report("FAILED", test, took, text)
+            failed.append((label(test), text.rsplit("\n", 1)[-1].strip()))
         else:
             print("skipped: %s: %s" % (label(test), text), flush=True)
+    for name, why in failed:
+        print("failed: %s: %.200s" % (name, why))
     print("%d passed, %d failed, %d skipped" %
           (counts[PASSED], counts[FAILED], counts[SKIPPED]))
     return counts[FAILED]

@@ -239,6 +239,7 @@ int confine_commands(struct run *r, struct err *e)
 	tree_has_init(r->box->space.init);
 	sandbox_look(&o);
 	o.namespaces = r->box->space.mnt >= 0;
+	o.error = o.namespaces ? NULL : r->box->no_space.text;
 	o.pids = r->box->space.pid >= 0;
 	return check_offer(r, &o, e);
 }

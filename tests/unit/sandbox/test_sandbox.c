@@ -108,8 +108,8 @@ static void a_slip_is_named(void **state)
 
 static void what_a_machine_lacks_is_said_with_what_helps(void **state)
 {
-	struct sandbox_offer none = {0}, old = {3, true, true, true},
-			     all = {6, true, true, true};
+	struct sandbox_offer none = {0}, old = {3, true, true, true, NULL},
+			     all = {6, true, true, true, NULL};
 	struct sandbox_spec off = {.mode = SANDBOX_OFF};
 	struct buf b = BUF_MAX(4096);
 

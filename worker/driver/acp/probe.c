@@ -44,6 +44,7 @@ static int judge_box(struct trial *t)
 
 	sandbox_look(&o);
 	o.namespaces = t->box.space.mnt >= 0;
+	o.error = o.namespaces ? NULL : t->box.no_space.text;
 	o.pids = t->box.space.pid >= 0;
 	lacks = sandbox_lacks(&o, &t->spec, &b);
 	while (b.n > 0 && b.p[b.n - 1] == '\n')
