@@ -13,6 +13,8 @@ import threading
 import time
 import unittest
 
+import lib
+
 TOKEN = "secret"
 T = unittest.TestCase()
 T.maxDiff = None
@@ -49,7 +51,7 @@ class Server:
     def stop(self):
         """Ends it; a leak or a fault makes it say something and fail."""
         self.proc.send_signal(signal.SIGTERM)
-        _, err = self.proc.communicate(timeout=20)
+        _, err = self.proc.communicate(timeout=lib.HANG)
         shutil.rmtree(self.dir)
         return self.proc.returncode, err
 
@@ -88,7 +90,7 @@ class Server:
         return s
 
 
-def until(check, seconds=30):
+def until(check, seconds=lib.HANG):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if check():
@@ -368,7 +370,8 @@ def test_many_at_once(srv):
 def probe(srv, *args):
     r = subprocess.run(
         [srv.bin / "http_client_probe", srv.path, *args],
-        capture_output=True, text=True, timeout=20)
+        capture_output=True, text=True,
+        timeout=lib.HANG)
     T.assertEqual(r.stderr, "")
     return r.returncode, r.stdout.strip()
 
@@ -389,7 +392,8 @@ def test_our_client_calls_and_gets_the_servers_errors(srv):
 def test_our_client_says_when_nobody_is_there(srv):
     r = subprocess.run(
         [srv.bin / "http_client_probe", "/tmp/no/such.sock",
-         "call", "GET", "/"], capture_output=True, text=True, timeout=20)
+         "call", "GET", "/"], capture_output=True, text=True,
+        timeout=lib.HANG)
     T.assertEqual(r.returncode, 69)
     T.assertIn('"skep up" starts it', r.stdout)
 
@@ -418,7 +422,7 @@ def test_our_client_resumes_over_a_servers_death(srv):
     srv.proc.communicate()
     time.sleep(0.2)
     srv.start()
-    rest, _ = p.communicate(timeout=20)
+    rest, _ = p.communicate(timeout=lib.HANG)
     T.assertEqual(seen + rest.split(),
                      [str(i) for i in range(1, 301)] + ["ended"])
 

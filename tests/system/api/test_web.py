@@ -86,7 +86,7 @@ def test_no_credential_is_refused_on_every_route_also_on_streams(home):
     assert [path for path, ops in doc["paths"].items()
             for op in ops.values() if not op["security"]] == [
                 "/v1/channels/{name}/in"]
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=lib.HANG)
     for path, ops in doc["paths"].items():
         for method in ops:
             for headers in ({}, {"Authorization": "Bearer skep_wrong"}):
@@ -105,7 +105,7 @@ def test_a_token_may_do_what_its_scopes_say_and_no_longer(home):
     made = d.post("/v1/tokens", {"name": "eye", "scopes": ["read"]}, 201)
 
     def ask(method, path, body=None):
-        c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=lib.HANG)
         c.request(method, path, body=body, headers={
             "Authorization": "Bearer " + made["token"]})
         return c.getresponse().status

@@ -261,7 +261,7 @@ def test_logs_are_followed_over_a_rotation_until_nobody_reads(home):
                    stdout=subprocess.PIPE)
     p.stdout.readline()
     p.stdout.close()
-    p.wait(30)
+    p.wait(lib.HANG)
     h.down()
 
 

@@ -8,8 +8,8 @@ import re
 import time
 
 import lib
-from channel_lib import (SECRET, deliveries, echo, post, receiver, say, secret,
-                         settled, sign, webhook)
+from channel_lib import (SECRET, deliveries, echo, outbox_is_taken, post,
+                         receiver, say, secret, settled, sign, webhook)
 from skepd_lib import Host, QUICK, Refused, host
 
 
@@ -37,11 +37,7 @@ def test_an_outbox_row_is_delivered_once(home):
     assert (d["agent"], d["remote_status"], d["attempts"]) == ("a", 200, 1)
     assert r.ids() == [d["id"]] and not r.bad
     assert r.log[0][2]["conversation"] == "bob"
-    # the agent's file learns of it after the receiver has
-    lib.eventually(lambda: h.home.query(
-        h.home.agent_db("a"),
-        "SELECT count(*) FROM outbox WHERE taken_at IS NULL") == [(0,)],
-        10, "the outbox row to be marked as taken")
+    outbox_is_taken(h.home, "a")
     h.down()
 
 

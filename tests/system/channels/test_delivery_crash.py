@@ -14,7 +14,7 @@ import sys
 import time
 
 import lib
-from channel_lib import SECRET, receiver, secret, sign
+from channel_lib import SECRET, outbox_is_taken, receiver, secret, sign
 from skepd_lib import Connection, Host, OVER, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 
@@ -200,8 +200,7 @@ def worker_case(home, point, nth):
     rows = lib.eventually(delivered, 30, "%d deliveries" % len(box))
     assert sorted(d["id"] for d in rows) == sorted(r.ids())
     assert len({d["source_key"] for d in rows}) == len(box)
-    assert home.query(home.agent_db("a"), "SELECT count(*) FROM outbox WHERE"
-                      " taken_at IS NULL") == [(0,)]
+    outbox_is_taken(home, "a")
     h.down()
     h.check_books()
 

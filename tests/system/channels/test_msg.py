@@ -132,7 +132,7 @@ def test_a_receiver_may_wait(home):
     gone.kill()  # a receiver that dies takes nothing along
     gone.wait()
     home.skep("msg", "send", "b", "wake up")
-    assert b"wake up" in one.communicate(timeout=30)[0]
+    assert b"wake up" in one.communicate(timeout=lib.HANG)[0]
     ident = home.skep("msg", "receive", "b", "--json").json["id"]
     assert box(h, "b")[0]["read_at"] is None
     # over a restart too, and what an agent says wakes them as well
@@ -144,7 +144,7 @@ def test_a_receiver_may_wait(home):
     h.script("a", {"outbox": {"key": "k", "target": {"agent": "b"},
                               "body": {"text": "from a run"}}})
     h.until(h.submit("a"), "succeeded")
-    assert b"from a run" in two.communicate(timeout=60)[0]
+    assert b"from a run" in two.communicate(timeout=lib.HANG)[0]
     three = wait()
     assert h.down() == 0  # nobody who waits holds it up
     three.kill()

@@ -123,7 +123,7 @@ for line in sys.stdin:
         open(sys.argv[1], "w").write("%d\n" % n)
         cursor(n + 1)
 ''', said)
-    h.process.wait(60)
+    h.process.wait(lib.HANG)
     lib.eventually(lambda: not list(home._survivors()), 30, "the plugin's end")
     [(kept,)] = home.query(home.control,
                            "SELECT cursor FROM channel WHERE name = 'p'")

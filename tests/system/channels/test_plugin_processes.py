@@ -128,7 +128,7 @@ def test_it_goes_when_the_channel_is_removed(home):
 def test_it_goes_when_skepd_goes(home):
     e = Escape(home)
     home.skep("down")
-    e.h.process.wait(60)
+    e.h.process.wait(lib.HANG)
     assert not lives(e.escaped) and not lives(e.pid) and not lives(e.shim)
     e.ends_well()
 

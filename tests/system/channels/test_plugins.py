@@ -68,8 +68,8 @@ def test_what_comes_while_skepd_goes_down_is_brought_again(home):
         f.write('{"id":"1","sender":"ann","text":"hello"}\n')
     lib.eventually(lambda: "shutting down" in h.log(), 30, "a refusal")
     home.skep("cancel", run)
-    h.process.wait(30)
-    assert down.wait(30) == 0
+    h.process.wait(lib.HANG)
+    assert down.wait(lib.HANG) == 0
     h.start()
     lib.eventually(lambda: lines(outbox), 30, "a reply")
     h.down()

@@ -111,7 +111,7 @@ class Proxy:
             def do_CONNECT(self):
                 outer.asked.append(self.path)
                 name, port = self.path.split(":")
-                there = socket.create_connection((name, int(port)), timeout=30)
+                there = socket.create_connection((name, int(port)), timeout=lib.HANG)
                 self.send_response(200)
                 self.end_headers()
                 pump = threading.Thread(target=outer.copy, daemon=True,
@@ -330,4 +330,4 @@ def test_a_name_server_that_hangs_holds_nobody_else(home):
     post(h, "live", "after")
     settled(h, 6, "delivered", channel="live")
     home.skep("down")
-    assert h.process.wait(60) == 0
+    assert h.process.wait(lib.HANG) == 0

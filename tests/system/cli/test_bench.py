@@ -8,6 +8,8 @@ import subprocess
 import time
 from xml.etree import ElementTree
 
+import lib
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NAMES = re.findall(r"^BENCH\((\w+)\)", (ROOT / "bench" / "benches.def")
                    .read_text(), re.M)
@@ -120,7 +122,7 @@ def test_ctrl_c_ends_it_with_what_there_is(home):
                          stderr=subprocess.PIPE)
     time.sleep(3)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=lib.HANG)
     assert p.returncode in (0, 130), (p.returncode, err)
     for line in out.decode().splitlines():
         check_line(json.loads(line), "transcript")

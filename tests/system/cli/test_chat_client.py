@@ -25,7 +25,7 @@ class Terminal:
         home.undo.append(lambda: os.close(self.master))
         self.out = ""
 
-    def see(self, text, seconds=60):
+    def see(self, text, seconds=lib.HANG):
         """Waits for it, and forgets what came before."""
         def check():
             try:
@@ -43,7 +43,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def end(self):
-        return self.process.wait(60)
+        return self.process.wait(lib.HANG)
 
 
 def runs(h, agent):
@@ -191,7 +191,7 @@ def test_two_chats_in_one_session_get_their_own_answers(home):
         p.stdin.close()
     for i, p in enumerate(chats):
         said = p.stdout.read().split()
-        assert p.wait(60) == 0
+        assert p.wait(lib.HANG) == 0
         assert said == [b"%d.%d" % (i, n) for n in range(4)], said
     assert len(h.call("GET", "/v1/sessions/slow")["items"]) == 1
     # places are used again

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from lib import skip
+from lib import HANG, skip
 
 
 def shell(name):
@@ -77,7 +77,7 @@ class Zsh:
         self.seen = ""
         os.write(self.fd, text.encode())
 
-    def until(self, text, seconds=30):
+    def until(self, text, seconds=HANG):
         end = time.monotonic() + seconds
         while text not in self.seen:
             left = end - time.monotonic()

@@ -199,7 +199,7 @@ def test_a_worker_with_a_kept_agent_takes_the_next_run(home):
     assert texts(w) == ["turn 1, you said one", "turn 2, you said two"]
     assert methods(home).count("initialize") == 1
     w.process.terminate()
-    assert w.process.wait(30) == 0
+    assert w.process.wait(lib.HANG) == 0
 
 
 def test_a_kept_agent_goes_when_nobody_wants_it(home):
@@ -209,7 +209,7 @@ def test_a_kept_agent_goes_when_nobody_wants_it(home):
             on_supervisor_loss="stop")
     sup.wait("finished", run=w.run)
     sup.kill()
-    assert w.process.wait(30) == 0
+    assert w.process.wait(lib.HANG) == 0
     sup.start()
     w = acp(home, [{"after": {"sessionUpdate": "notice", "mark": "late"}}],
             sup, n=3, config={"idle_ms": 200})

@@ -188,7 +188,7 @@ def test_the_sdks_example_agent_is_cancelled_and_ruled(home):
     assert m["outcome"] == "succeeded", m
     assert len(w.events("run_finished")) == 2
     w.process.terminate()
-    assert w.process.wait(30) == 0
+    assert w.process.wait(lib.HANG) == 0
 
 
 # -- a whole agent
@@ -255,7 +255,7 @@ class OpenCode:
     def over(self, w, outcome="succeeded"):
         m = self.sup.wait("finished", 100, run=w.run)
         assert m["outcome"] == outcome, m
-        assert w.process.wait(20) == 0
+        assert w.process.wait(lib.HANG) == 0
 
 
 def edit(home, mode, *more):

@@ -58,7 +58,7 @@ def rows(home):
 def bye(h):
     """Down, with everything that was kept."""
     h.call("POST", "/v1/stop", {"intent": "down"})
-    assert h.process.wait(60) == 0
+    assert h.process.wait(lib.HANG) == 0
     assert not rows(h.home) and not h.home.query(
         h.home.control, "SELECT * FROM sandbox")
     h.check_books()
@@ -369,6 +369,6 @@ def test_whoever_dies_between_two_runs_costs_time_only(home):
     for run in runs:
         assert h.until(run)["state"] == "succeeded"
     h.call("POST", "/v1/stop", {"intent": "down"})
-    assert h.process.wait(60) == 0
+    assert h.process.wait(lib.HANG) == 0
     assert not rows(home)
     h.check_books()

@@ -41,7 +41,7 @@ def test_a_fork_leaves_what_is_kept_to_its_base(home):
     assert methods(home).count("initialize") == 2
     assert said(home)[:2] == ["turn 1, you said one", "turn 2, you said three"]
     h.call("POST", "/v1/stop", {"intent": "down"})
-    assert h.process.wait(60) == 0
+    assert h.process.wait(lib.HANG) == 0
 
 
 def test_a_session_that_was_rewound_begins_anew(home):

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 
+import lib
 from test_acp import acp, heard
 from test_acp_files import need_mount, read, said, write
 from test_acp_permission import OPTIONS, approvals, hosted, one_open
@@ -62,7 +63,7 @@ def test_a_client_learns_what_there_is(home):
     assert s.ask("resources/list")["error"]["code"] == -32601
     assert s.ask("tools/call", name="nope")["error"]["code"] == -32602
     s.p.stdin.close()
-    assert s.p.wait(10) == 0
+    assert s.p.wait(lib.HANG) == 0
 
 
 def test_files_are_read_written_edited_and_moved(home):

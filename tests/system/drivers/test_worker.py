@@ -2,7 +2,7 @@
 import base64
 import os
 
-from lib import eventually, skip
+from lib import HANG, eventually, skip
 from worker_lib import Supervisor, Worker, failed, ok, sh
 
 
@@ -59,10 +59,10 @@ def test_an_attempt_that_was_replaced_writes_nothing_more(home):
     new = Worker(sup, "script", {"steps": [{"sleep_ms": 50}]}, attempt=2)
     m = sup.wait("finished", attempt=1)
     assert m["reason"] == "stale", m
-    w.process.wait(5)
+    w.process.wait(HANG)
     m = sup.wait("finished", attempt=2)
     assert m["outcome"] == "succeeded", m
-    new.process.wait(5)
+    new.process.wait(HANG)
     assert w.events()[-1][0] == "run_finished"
 
 

@@ -3,7 +3,7 @@ import os
 import signal
 import time
 
-from lib import eventually
+from lib import HANG, eventually
 from worker_lib import (STUBBORN, Supervisor, Worker, failed, marked, ok)
 
 
@@ -55,7 +55,7 @@ def test_a_stubborn_tree_is_gone_before_cancelled_is_written(home):
     assert left == [], left
     assert m["outcome"] == "cancelled", m
     assert m["at"] - began >= 0.3, m["at"] - began
-    w.process.wait(30)
+    w.process.wait(HANG)
 
 
 def test_what_a_command_leaves_behind_is_ended_with_it(home):
@@ -246,7 +246,7 @@ def test_a_run_ends_well_without_any_supervisor(home):
     w = Worker(sup, "script", {"steps": [{"sleep_ms": 300}]})
     sup.wait("ready")
     sup.kill()
-    assert w.process.wait(30) == 0
+    assert w.process.wait(HANG) == 0
     assert w.status_row() == ("succeeded", "completed")
 
 
@@ -255,7 +255,7 @@ def test_a_run_that_must_not_outlive_its_supervisor_stops(home):
     w = Worker(sup, "exec", {"shell": "sleep 60"}, on_supervisor_loss="stop")
     sup.wait("ready")
     sup.kill()
-    assert w.process.wait(30) == 0
+    assert w.process.wait(HANG) == 0
     assert w.status_row() == ("aborted", "supervisor_lost")
 
 
@@ -263,7 +263,7 @@ def test_a_refused_worker_leaves_the_transcript_alone(home):
     sup = Supervisor(home)
     sup.say("refuse")
     w = Worker(sup, "script", {"steps": [{"sleep_ms": 60000}]})
-    w.process.wait(30)
+    w.process.wait(HANG)
     assert w.events()[-1][0] == "run_started"
     assert w.status_row()[0] == "running"
 
@@ -272,7 +272,7 @@ def test_a_silent_supervisor_stops_nobody(home):
     sup = Supervisor(home)
     sup.say("silent")
     w = Worker(sup, "script", {"steps": [{"event": {"type": "note"}}]})
-    assert w.process.wait(30) == 0
+    assert w.process.wait(HANG) == 0
     assert w.status_row() == ("succeeded", "completed")
 
 
@@ -290,14 +290,14 @@ def test_death_at_each_point_is_mended_by_the_next_attempt(home):
             steps = {"steps": [{"event": {"type": "note", "key": "n%d" % n}}]}
             w = Worker(sup, "script", steps, n=n, session="s%d" % n,
                        env={"SKEP_FAULT": "%s:%s" % (point, how)})
-            status = w.process.wait(30)
+            status = w.process.wait(HANG)
             assert how == "error" or status in (-9, 0), (point, status)
             rows = (home.query(w.db, "SELECT status FROM run WHERE run_id=?",
                                w.run) if os.path.exists(w.db) else [])
             if not rows or rows[0][0] == "running":
                 again = Worker(sup, "script", steps, n=n, session="s%d" % n,
                                attempt=2)
-                assert again.process.wait(30) == 0, (point, how)
+                assert again.process.wait(HANG) == 0, (point, how)
                 assert w.status_row()[0] == "succeeded", (point, how)
             notes = home.query(w.db, "SELECT count(*) FROM event WHERE key=?",
                                "exec:%s:n%d" % (w.run, n))

@@ -121,7 +121,7 @@ def run_case(home, fault, config=QUICK):
     if case.host.process.poll() is None:
         case.host.process.terminate()
         try:
-            case.host.process.wait(10)
+            case.host.process.wait(lib.HANG)
         except Exception:
             case.host.kill()  # stalled at the very end
     case.recover()            # whatever it was, the next one comes up

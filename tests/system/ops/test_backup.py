@@ -381,7 +381,7 @@ class Load:
             agent = self.agents[i % len(self.agents)]
             self.runs[self.h.submit(agent, session="s%d" % i)] = agent
         for run in self.runs:
-            self.h.until(run, "running", seconds=60)
+            self.h.until(run, "running")
         lib.eventually(lambda: len(self.seen(home)) == WRITERS, 60, "writing")
 
     def seen(self, home):
@@ -427,7 +427,7 @@ def test_backups_under_load_hold_what_was_acknowledged(home):
     for run in load.runs:
         load.h.cancel(run)
     for run in load.runs:
-        load.h.until(run, seconds=60)
+        load.h.until(run)
     assert load.h.down() == 0
     load.h.check_books()
 

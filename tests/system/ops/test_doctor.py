@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 
+import lib
 from skepd_lib import host
 from test_backup import fill
 
@@ -143,7 +144,7 @@ def test_a_process_of_a_run_that_is_over_is_found_and_ended(home):
     got, _ = findings(home, code=1)
     assert ("orphan_process", str(lost.pid)) in got
     findings(home, "--fix", code=0)
-    assert lost.wait(10) == -9
+    assert lost.wait(lib.HANG) == -9
     h.down()
 
 

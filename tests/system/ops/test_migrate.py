@@ -348,6 +348,6 @@ def test_two_migrations_at_once_double_nothing(home):
                        "--dangerously-skip-backup", stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL) for _ in range(3)]
     for p in both:
-        p.wait(60)
+        p.wait(lib.HANG)
     home.skep("import", "apply", source, "--yes", "--dangerously-skip-backup")
     check_home(home, "imported", want, "at once")

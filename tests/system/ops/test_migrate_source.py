@@ -229,7 +229,7 @@ def test_a_copy_is_of_one_moment(home):
                    list(tmp.rglob("foreign.sqlite"))[0].stat().st_size ==
                    (source / "sessions.db").stat().st_size)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert p.wait(60) == 0
+    assert p.wait(lib.HANG) == 0
     db.close()
     assert [e[3] for e in events(home, "copilot/ses_a")][-1] == "late"
 

@@ -33,7 +33,7 @@ def steady(host):
 
 
 def well(host, run):
-    row = host.until(run, seconds=60)
+    row = host.until(run)
     assert row["state"] == "succeeded" and row["attempt"] == 1, row
     assert len(host.notes("steady", run)) == 40
     assert host.down() == 0
@@ -90,7 +90,7 @@ def test_a_flood_delays_nobody(home):
             host.call("GET", "/v1/health")
             time.sleep(0.02)
         other = host.submit("steady", session="other")
-        row = host.until(other, seconds=60)
+        row = host.until(other)
         assert row["state"] == "succeeded", row
     finally:
         over.set()
@@ -149,7 +149,7 @@ def test_processes_that_die_while_dialling_shut_nobody_out(home):
         if i % 50 == 0:
             time.sleep(0.01)
     new = host.submit("steady", session="other")
-    row = host.until(new, seconds=60)
+    row = host.until(new)
     assert row["state"] == "succeeded", row
     well(host, run)
 
@@ -176,7 +176,7 @@ def die_after(home, data, read, shut):
 def test_a_peer_that_dies_in_a_frame_leaves_no_descriptor(home):
     host = Host(home).start()
     run = steady(host)
-    host.until(run, seconds=60)  # warm: what skepd opens once is open now
+    host.until(run)  # warm: what skepd opens once is open now
     beat = frame({"type": "heartbeat", "run": run, "attempt": 1,
                   "token": "guess", "phase": "running", "seq": 1})
     stream = GREETING + beat + beat

@@ -12,7 +12,7 @@ from sandbox_lib import PEACE, at_peace, neighbour, said
 from skepd_lib import Host, finish
 
 
-def escape(home, text, seconds=60, **more):
+def escape(home, text, seconds=lib.HANG, **more):
     """What a shell with this text says, and its run."""
     d = Host(home).start()
     peace = neighbour(d)

@@ -37,7 +37,7 @@ def test_nothing_is_acknowledged_into_a_deleted_control_plane(home):
     assert host.process.poll() is None
     lib.eventually(lambda: "not in its place" in host.log(), what="a log line")
     home.skep("down")
-    assert host.process.wait(60) == 0
+    assert host.process.wait(lib.HANG) == 0
 
 
 def test_no_command_takes_the_name_of_a_control_plane_in_use(home):
@@ -171,7 +171,7 @@ def lose_of_control(home, suffix, how):
         assert words in home.refused(74, "restart")
         assert host.process.poll() is None
     home.skep("down")
-    assert host.process.wait(60) == 0
+    assert host.process.wait(lib.HANG) == 0
     return host
 
 

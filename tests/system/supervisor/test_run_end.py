@@ -18,7 +18,7 @@ def test_an_end_that_only_memory_had_is_found_in_the_file(home):
     h.start(fault="skepd/end_before_proof:kill")
     h.shell("a", "echo done")
     run = h.submit("a", max_attempts=3)
-    h.process.wait(60)
+    h.process.wait(lib.HANG)
     assert h.row(run)["state"] in ("starting", "running"), h.row(run)
     h.start()
     row = h.until(run)

@@ -44,7 +44,7 @@ def test_command_and_supervisor_agree_on_versions(home):
     assert home.skep("agent", "set", "a", "--prompt", "p",
                      "--json").json["version"] == 1
     p.send_signal(signal.SIGTERM)
-    p.wait(10)
+    p.wait(lib.HANG)
     assert home.skep("agent", "set", "a", "--prompt", "p",
                      "--json").json["version"] == 1
 

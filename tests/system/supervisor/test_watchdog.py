@@ -220,4 +220,4 @@ def test_systemd_style_starts_have_no_watchdog(home):
     assert json.loads(c.getresponse().read())["pid"] == p.pid
     assert not (home.path / "run" / "watchdog").exists()
     p.send_signal(signal.SIGTERM)
-    assert p.wait(60) == 0
+    assert p.wait(lib.HANG) == 0

@@ -148,3 +148,11 @@ def settled(host, n, *states, **filters):
 
 def echo(host, name="echo"):
     return host.agent(name, "exec", {"shell": "cat", "stdin": "text"})
+
+
+def outbox_is_taken(home, agent):
+    """The agent's file is marked after the delivery is in the control plane."""
+    lib.eventually(lambda: home.query(
+        home.agent_db(agent),
+        "SELECT count(*) FROM outbox WHERE taken_at IS NULL") == [(0,)],
+        what="the mark on every row of the outbox")

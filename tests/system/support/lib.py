@@ -39,8 +39,10 @@ HANG = 240  # seconds after which a program hangs, under any load
 
 
 def eventually(check, seconds=60, what="it"):
-    """Waits until check() is true, and gives what it gave. Looks less often as
-    time goes by: many tests wait beside each other."""
+    """Waits until check() is true, and returns what it returned. It looks less
+    often as time goes by: many tests wait beside each other. The machine may be
+    so loaded that everything takes many times as long."""
+    seconds = max(seconds, HANG)
     end = time.monotonic() + seconds
     pause = 0.01
     while time.monotonic() < end:

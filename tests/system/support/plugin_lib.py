@@ -54,12 +54,12 @@ def processes(h, name):
     return marked(show(h, name)["id"])
 
 
-def until(h, name, state, seconds=30):
+def until(h, name, state, seconds=lib.HANG):
     return lib.eventually(lambda: show(h, name)["state"] == state and
                           show(h, name), seconds, "%s is %s" % (name, state))
 
 
-def trouble(h, name, words, seconds=30):
+def trouble(h, name, words, seconds=lib.HANG):
     """Waits until the channel says so."""
     return lib.eventually(lambda: words in (show(h, name)["last_error"] or ""),
                           seconds, "trouble: " + words)

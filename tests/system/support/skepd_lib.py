@@ -60,7 +60,7 @@ class Host:
         self.home, self.bin = home, bin_dir or home.bin
         self.env = env or {}
         self.process = None
-        self.patience = 60  # seconds for an answer
+        self.patience = lib.HANG  # seconds for an answer
         home.path.mkdir(mode=0o700, exist_ok=True)
         (home.path / "skep.json").write_text(json.dumps(config))
         (home.path / "skep.json").chmod(0o600)
@@ -90,7 +90,7 @@ class Host:
         self.process.kill()
         self.process.wait()
 
-    def down(self, seconds=60):
+    def down(self, seconds=lib.HANG):
         """In order; its exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
@@ -139,7 +139,7 @@ class Host:
     def cancel(self, run):
         return self.call("POST", "/v1/runs/%s/cancel" % run, {})
 
-    def until(self, run, *states, seconds=60):
+    def until(self, run, *states, seconds=lib.HANG):
         """Waits until the run is in one of the states; gives its row."""
         last = [None]
 

@@ -7,7 +7,7 @@ import lib
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout=60):
+    def __init__(self, path, timeout=lib.HANG):
         super().__init__("localhost", timeout=timeout)
         self.path = str(path)
 
@@ -80,7 +80,7 @@ class Skepd:
 
     def stop(self):
         self.proc.terminate()
-        assert self.proc.wait(60) == 0, self.log()
+        assert self.proc.wait(lib.HANG) == 0, self.log()
 
     # -- requests
 
@@ -128,7 +128,7 @@ class Skepd:
         body = dict(more, agent=agent, prompt=json.dumps(steps))
         return self.post("/v1/runs", body, 201)["id"]
 
-    def wait(self, run, state="succeeded", seconds=60):
+    def wait(self, run, state="succeeded", seconds=lib.HANG):
         def over():
             row = self.get("/v1/runs/" + run)
             return row if row["ended_at"] else None

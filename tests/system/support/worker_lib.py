@@ -97,7 +97,7 @@ class Worker:
     def finished(self, **more):
         """Waits for the end; the worker must be gone soon after it."""
         m = self.sup.wait("finished", run=self.run, **more)
-        self.status = self.process.wait(30)
+        self.status = self.process.wait(lib.HANG)
         return m
 
     def events(self, kind=None):

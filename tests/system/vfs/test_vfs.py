@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 import time
 
-from lib import eventually, skip
+from lib import HANG, eventually, skip
 from vfs_lib import agent, mount, mounted
 
 
@@ -193,7 +193,7 @@ def test_programs_work_on_the_mount_and_others_see_it(home):
     eventually(lambda: home.skep("vfs", "cat", "a", "inside", code=None).out
                == "from inside", what="the change on the mount")
     home.skep("vfs", "umount", at)
-    assert p.wait(10) == 0 and not mounted(at)
+    assert p.wait(HANG) == 0 and not mounted(at)
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
 
 

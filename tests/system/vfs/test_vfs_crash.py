@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tarfile
 
-from lib import eventually, skip
+from lib import HANG, eventually, skip
 from vfs_lib import agent, mount, mounted, tree
 
 BIG = bool(os.environ.get("SKEP_TEST_BIG"))
@@ -164,7 +164,7 @@ def steps_under(home, name, under):
     got = work.run() if p.poll() is None else (0, 0)
     if mounted(at) and p.poll() is None:
         home.skep("vfs", "umount", at, code=None)
-    p.wait(60)
+    p.wait(HANG)
     eventually(lambda: not mounted(at), what="the end of the mount")
     return got
 

@@ -5,7 +5,7 @@ import struct
 import subprocess
 import tarfile
 
-from lib import skip
+from lib import HANG, skip
 from skepd_lib import Host, finish
 from vfs_lib import agent, mount
 
@@ -89,7 +89,7 @@ def test_attributes_that_both_sides_changed_are_a_conflict(home):
     assert os.getxattr(at / "f", "user.note") == b"host"
     os.setxattr(at / "d/h", "user.x", b"ours")
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     os.setxattr(base / "d/h", "user.x", b"host")
     r = home.skep("vfs", "apply", "a:w", code=65)
     assert "m d/h  (conflict)" in r.out, r.out
@@ -110,7 +110,7 @@ def test_a_link_or_a_copy_of_the_host_tree_is_no_conflict(home):
     with open(at / "big", "r+b") as f:  # most of it still is the host's
         f.write(b"ours")
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     for name in ("f", "g"):
         os.link(base / name, home.dir / ("link_" + name))
     copy = home.dir / "copy"

@@ -3,6 +3,7 @@
 SKEP_TEST_BIG=1 takes one of 4 GiB."""
 import os
 
+import lib
 from vfs_lib import agent, mount, mounted
 
 BIG = bool(os.environ.get("SKEP_TEST_BIG"))
@@ -47,7 +48,7 @@ def test_a_mount_stays_small_while_a_large_file_goes_through(home):
     assert kb < MOST_KB, "%d kB" % kb
     os.unlink(at / "large")
     home.skep("vfs", "umount", at)
-    assert p.wait(60) == 0 and not mounted(at)
+    assert p.wait(lib.HANG) == 0 and not mounted(at)
     assert "no faults" in home.skep("vfs", "fsck", "a").out
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from lib import eventually, skip
+from lib import HANG, eventually, skip
 from sandbox_lib import said
 from skepd_lib import Host, finish
 from vfs_lib import agent, mount, mounted
@@ -31,11 +31,11 @@ def test_a_mount_that_ends_late_leaves_its_successor_alone(home):
     (at / "f").write_text("second")
     copy.kill()
     copy.wait()
-    assert first.wait(20) == 0
+    assert first.wait(HANG) == 0
     assert mounted(at) and second.poll() is None
     (at / "g").write_text("after")
     home.skep("vfs", "umount", at)
-    assert second.wait(20) == 0
+    assert second.wait(HANG) == 0
     assert os.listdir(at) == [], "a write went to the host directory"
     assert home.skep("vfs", "cat", "a:b", "g").out == "after"
     assert home.skep("vfs", "cat", "a", "f").out == "first"
@@ -60,7 +60,7 @@ def test_the_guardian_leaves_a_dead_mount_of_others_alone(home):
     dead_mount(at)
     copy.kill()
     copy.wait()
-    assert first.wait(20) == 0
+    assert first.wait(HANG) == 0
     assert mounted(at)
     subprocess.run(["umount", at], check=True)
 
@@ -88,7 +88,7 @@ def test_an_unmount_reaches_the_copies_in_sandboxes(home):
     run = d.submit("b")
     eventually(lambda: "up" in said(d, "b", run), what="the run")
     subprocess.run(["umount", where], check=True)
-    assert server.wait(20) == 0, "a sandbox still holds the mount"
+    assert server.wait(HANG) == 0, "a sandbox still holds the mount"
     assert d.get(run)["state"] == "running"
     d.cancel(run)
     d.until(run)
@@ -148,7 +148,7 @@ def test_two_mounts_of_a_namespace_are_one(home):
     writer = "for i in $(seq 200); do echo $0 >> log; done"
     both = [subprocess.Popen(["sh", "-c", writer, where.name], cwd=where)
             for where in (a, b)]
-    assert [p.wait(60) for p in both] == [0, 0]
+    assert [p.wait(HANG) for p in both] == [0, 0]
     assert sorted((a / "log").read_text().split()) == \
         [a.name] * 200 + [b.name] * 200
     with open(a / "log") as x, open(b / "log") as y:
@@ -161,7 +161,7 @@ def test_two_mounts_of_a_namespace_are_one(home):
     home.skep("vfs", "umount", a)
     (b / "after").write_text("still served")
     home.skep("vfs", "umount", b)
-    assert first.wait(20) == 0 and other.wait(20) == 0
+    assert first.wait(HANG) == 0 and other.wait(HANG) == 0
     assert home.skep("vfs", "cat", "a", "after").out == "still served"
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
 
@@ -177,7 +177,7 @@ def test_a_mount_outlives_the_one_that_it_shares(home):
     assert (b / "f").read_text() == "kept"
     (b / "g").write_text("more")
     home.skep("vfs", "umount", b)
-    assert other.wait(20) == 0
+    assert other.wait(HANG) == 0
     assert home.skep("vfs", "cat", "a", "g").out == "more"
 
 
@@ -221,7 +221,7 @@ def test_the_mounts_of_a_run_and_of_a_person_are_one(home):
     assert d.until(run)["state"] == "succeeded"
     assert (at / "log").read_text() == "ours\nline\nline\n"
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     finish(d)
 
 
@@ -261,7 +261,7 @@ def test_a_run_keeps_its_workspace_when_a_person_stops_the_mount(home):
     home.skep("vfs", "put", "a", "go", input="gone\n")
     assert d.until(run)["state"] == "succeeded"
     assert said(d, "a", run) == "gone"
-    assert p.wait(20) == 0, "it serves on without a run"
+    assert p.wait(HANG) == 0, "it serves on without a run"
     assert home.skep("vfs", "cat", "a", "more").out == "more\n"
     finish(d)
 
@@ -272,7 +272,7 @@ def test_a_second_signal_stops_a_mount_that_a_run_uses(home):
     eventually(lambda: not mounted(at), what="the unmount")
     assert p.poll() is None
     p.send_signal(signal.SIGINT)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     d.cancel(run)
     d.until(run)
     finish(d)
@@ -285,5 +285,5 @@ def test_an_unmount_leaves_a_run_its_workspace(home):
     home.skep("vfs", "put", "a", "go", input="gone\n")
     assert d.until(run)["state"] == "succeeded"
     assert said(d, "a", run) == "gone"
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     finish(d)

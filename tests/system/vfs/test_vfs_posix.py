@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 
-from lib import eventually
+from lib import HANG, eventually
 from vfs_lib import agent, mount
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -56,7 +56,7 @@ def test_a_write_over_the_quota_fails_at_once_and_changes_no_size(home):
                                   b"No space" in r.stderr), r.stderr
     assert os.stat(at / "d").st_size < 200000
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     rows = {r["path"]: r["size"] for r in
             home.skep("vfs", "ls", "a", "--json").lines}
     assert rows["c"] == 200000 and rows["d"] < 200000, rows
@@ -236,7 +236,7 @@ def test_copies_within_a_mount_are_by_reference(home):
     os.close(fd)
     os.close(to)
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
 
 
@@ -257,7 +257,7 @@ def test_a_file_without_a_name_can_be_given_one(home):
     assert (at / "d/named").read_bytes() == b"hidden"
     assert os.stat(at / "d/named").st_mode & 0o777 == 0o640
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     assert home.skep("vfs", "cat", "a", "d/named").out == "hidden"
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
     assert home.query(home.agent_db("a"), "SELECT count(*) FROM vfs_inode") == \
@@ -314,7 +314,7 @@ def test_the_time_of_access_follows_relatime(home):
     last = os.stat(f).st_atime_ns
     assert last > first.st_atime_ns
     home.skep("vfs", "umount", at)
-    assert p.wait(20) == 0
+    assert p.wait(HANG) == 0
     at, _ = mount(home)
     assert os.stat(f).st_atime_ns == last
 

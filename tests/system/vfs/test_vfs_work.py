@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 
-from lib import skip
+from lib import HANG, skip
 from vfs_lib import agent, mount, mounted
 
 BIG = bool(os.environ.get("SKEP_TEST_BIG"))
@@ -34,7 +34,7 @@ def needs(*programs):
 def done(home, at, p):
     """The mount ends well, and the file is sound."""
     home.skep("vfs", "umount", at)
-    assert p.wait(30) == 0 and not mounted(at)
+    assert p.wait(HANG) == 0 and not mounted(at)
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
 
 
@@ -204,7 +204,7 @@ def test_sqlite_in_wal_mode_takes_two_writers_and_a_kill(home):
     writers[2].send_signal(signal.SIGKILL)
     for w in writers[:2]:
         w.stdout.read()
-        assert w.wait(60) == 0
+        assert w.wait(HANG) == 0
     counts = dict(db.execute("SELECT who, count(*) FROM t GROUP BY who"))
     assert counts["a"] == counts["b"] == 300 and counts["doomed"] > 100
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -232,7 +232,7 @@ def test_two_writers_on_the_mount_and_one_beside_it_lose_nothing(home):
         home.skep("vfs", "put", "a", "beside/%d" % i, "--parents",
                   input="from beside")
     for w in writers:
-        assert w.wait(60) == 0
+        assert w.wait(HANG) == 0
     lines = (at / "log").read_text().splitlines()
     assert len(lines) == 1000 and len(set(lines)) == 1000
     names = set(os.listdir(at))
