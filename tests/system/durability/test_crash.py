@@ -13,7 +13,7 @@ from skepd_lib import Host, OVER, QUICK, Refused, fault_points, faults_bin
 
 NOTES = 5
 ACTIONS = "kill error stall kill:2 error:3"
-SECONDS = 60
+SECONDS = lib.HANG
 NO_PREFORK = {"run": dict(QUICK["run"], prefork=0)}
 
 
@@ -121,7 +121,7 @@ def run_case(home, fault, config=QUICK):
     if case.host.process.poll() is None:
         case.host.process.terminate()
         try:
-            case.host.process.wait(lib.HANG)
+            case.host.process.wait(10)
         except Exception:
             case.host.kill()  # stalled at the very end
     case.recover()            # whatever it was, the next one comes up
