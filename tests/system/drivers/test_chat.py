@@ -343,12 +343,21 @@ def test_a_tool_that_was_interrupted_is_not_run_twice(home):
 
 
 def test_a_message_reaches_the_model_in_its_next_turn(home):
+    message_meets_an_answer(home, [chunk({"content": "first"})], [])
+
+
+def test_a_message_before_the_first_part_of_an_answer_reaches_the_model(home):
+    """The request did not contain it, so the answer does not answer it."""
+    message_meets_an_answer(home, [], [chunk({"content": "first"})])
+
+
+def message_meets_an_answer(home, before, after):
     received = threading.Event()
 
     def first(_):
-        yield chunk({"content": "first"})
-        received.wait(60)
-        yield from (chunk(finish="stop"), "[DONE]")
+        yield from before
+        received.wait(lib.HANG)
+        yield from (*after, chunk(finish="stop"), "[DONE]")
     m = Mock(home, first, text("second"))
     d = chat(home, m)
     ident = d.submit("a")
@@ -358,7 +367,8 @@ def test_a_message_reaches_the_model_in_its_next_turn(home):
     lib.eventually(lambda: "and this" in str(d.events("a", ident)), 30)
     received.set()
     assert d.until(ident)["state"] == "succeeded"
-    assert "and this" in [x["content"] for x in m.messages(1)], m.messages(1)
+    assert [x["content"] for x in m.messages(1)][-2:] == ["first", "and this"], \
+        m.messages(1)
     finish(d)
 
 

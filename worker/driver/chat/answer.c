@@ -29,10 +29,12 @@ static int open_part(struct chat *x, struct part *p, const struct part_new *new,
 	struct transcript *j = &x->run->transcript;
 	struct event_new ev = {.type = "message", .parent = WRITER_LEAF};
 	struct event_ref ref;
-	char body[96];
+	char body[128];
 
 	snprintf(body, sizeof body,
-		 "{\"role\":\"assistant\",\"turn\":%" PRId64 "}", x->turns + 1);
+		 "{\"role\":\"assistant\",\"turn\":%" PRId64
+		 ",\"after\":%" PRId64 "}",
+		 x->turns + 1, x->asked_seq);
 	ev.body = body;
 	if (!x->pos) {
 		if (transcript_add(j, &ev, 1, &ref, e))

@@ -33,6 +33,7 @@ struct chat {
 	size_t media_room;      /* bytes of files, in this request */
 	int compactions;        /* in a row */
 	size_t asked;           /* bytes of the last request */
+	int64_t asked_seq;      /* the last event that it contained */
 	double token_bytes; /* of requests so far, as the server counted; 0: none */
 	struct chat_turn turn;
 	int64_t pos; /* of the event of the answer; 0: none yet */

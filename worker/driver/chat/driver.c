@@ -327,6 +327,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 	bool too_long = false;
 
 	x->asked = body.n;
+	x->asked_seq = chat_history_last_seq(h);
 	if (rc == 0)
 		too_long = is_too_long(x, h, &r);
 	if (rc == 0 && !too_long)

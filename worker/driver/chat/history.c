@@ -4,6 +4,7 @@
 #include "lib/json/json.h"
 #include "schema/agent/transcript/part.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define PAGE 256
@@ -101,6 +102,19 @@ static void take_parts(struct reading *r, struct chat_item *it,
 	}
 }
 
+/* Moves the last item before the messages that its request did not contain. */
+static void put_before_unseen(struct chat_history *h, int64_t after)
+{
+	struct chat_item answer = h->items[h->n - 1];
+	int i = h->n - 1;
+
+	for (; i > 0 && h->items[i - 1].by_user && h->items[i - 1].of_run &&
+	       h->items[i - 1].seq > after;
+	     i--)
+		h->items[i] = h->items[i - 1];
+	h->items[i] = answer;
+}
+
 static int take_assistant(struct reading *r, const struct event *ev,
 			  const cJSON *body, struct err *e)
 {
@@ -123,6 +137,8 @@ static int take_assistant(struct reading *r, const struct event *ev,
 	take_parts(r, it, rows, n, own);
 	if (!it->text[0] && it->ncalls == 0 && !own)
 		r->h->n--; /* another driver's tools */
+	else if (own)
+		put_before_unseen(r->h, json_i64(body, "after", INT64_MAX));
 	return 0;
 }
 
@@ -198,6 +214,16 @@ int chat_history_load(struct chat_history *h, struct agent_file *f,
 		after = page.events[page.count - 1].seq;
 	}
 	return 0;
+}
+
+int64_t chat_history_last_seq(const struct chat_history *h)
+{
+	int64_t last = 0;
+
+	for (int i = 0; i < h->n; i++)
+		if (h->items[i].seq > last)
+			last = h->items[i].seq;
+	return last;
 }
 
 struct chat_item *chat_history_unsettled(const struct chat_history *h)

@@ -10,8 +10,10 @@
  * committed does not exist. An answer of the assistant that was cut off is left
  * out; a call whose result nobody knows has no output.
  *
- * The assistant's answer is an event `message` with a body {"turn": n} and parts:
- * reasoning, text, and a part of kind tool for each call, whose input is there
+ * The assistant's answer is an event `message` with a body {"turn": n, "after":
+ * seq} and parts. `after` is the last event that the request contained: a message
+ * that arrived after the request and before the answer comes after the answer
+ * here, so that the model is asked again. The parts are reasoning, text, and a part of kind tool for each call, whose input is there
  * when the whole answer is, and whose output when the tool has run. A result
  * that is found after the worker died is an event `tool_result`.
  */
@@ -42,6 +44,9 @@ struct chat_history {
 int chat_history_load(struct chat_history *h, struct agent_file *f,
 		      int64_t session, const char *run, struct arena *a,
 		      struct err *e);
+
+/* The greatest seq of its items; 0: none. */
+int64_t chat_history_last_seq(const struct chat_history *h);
 
 /* The last item of this run with a call that has no output, or NULL. */
 struct chat_item *chat_history_unsettled(const struct chat_history *h);
