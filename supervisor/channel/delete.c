@@ -159,7 +159,7 @@ static void deletion_closed(uv_handle_t *h)
 
 void channel_delete_close(struct supervisor *s)
 {
-	if (s->channels->deletion)
+	if (s->channels && s->channels->deletion)
 		uv_close((uv_handle_t *)&s->channels->deletion->timer,
 			 deletion_closed);
 }

@@ -159,7 +159,7 @@ static void retention_closed(uv_handle_t *h)
 
 void retention_close(struct supervisor *s)
 {
-	if (s->channels->retention)
+	if (s->channels && s->channels->retention)
 		uv_close((uv_handle_t *)&s->channels->retention->timer,
 			 retention_closed);
 }

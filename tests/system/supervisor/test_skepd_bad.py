@@ -1,5 +1,6 @@
 """The supervisor and what it cannot use: commands, places, disks, strangers."""
 import os
+import shutil
 import subprocess
 
 import lib
@@ -37,6 +38,12 @@ def test_places_that_cannot_be_used_are_refused_with_a_reason(home):
     r = home.run(home.bin / "skepd", code=78)
     assert "run.max" in r.err, r.err
     assert not home.control.exists(), "a broken configuration opens nothing"
+
+
+def test_without_its_spawner_it_does_not_start_and_says_so(home):
+    alone = shutil.copy(home.bin / "skepd", home.dir / "skepd")
+    r = home.run(alone, code=None)
+    assert r.code > 0 and "skep-spawner" in r.err, (r.code, r.err)
 
 
 def small_disk(home):
