@@ -110,13 +110,14 @@ int ipc_client_open(struct ipc_client **out,
 	if (!c)
 		abort();
 	set_up_client(c, config);
+	*out = c; /* before the thread, whose calls may use it */
 	if (c->wake < 0)
 		err_errno_set(e, "eventfd");
 	if (c->wake < 0 || start_thread(c, e)) {
+		*out = NULL;
 		destroy(c);
 		return -1;
 	}
-	*out = c;
 	return 0;
 }
 
@@ -208,6 +209,12 @@ int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e)
 	}
 	buf_fini(&b);
 	return rc < 0 ? -1 : 0;
+}
+
+void ipc_client_heartbeat_in(struct ipc_client *c, int64_t ms)
+{
+	atomic_store(&c->beat_at, clock_mono_ns() + ms * NS_PER_MS);
+	wake_up(c);
 }
 
 int ipc_client_flush(struct ipc_client *c, int64_t timeout_ms, struct err *e)

@@ -59,6 +59,10 @@ void ipc_client_close(struct ipc_client *c);
  */
 int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e);
 
+/* Sends a heartbeat in ms, not only when the next one is due. Any thread may call
+ * it. */
+void ipc_client_heartbeat_in(struct ipc_client *c, int64_t ms);
+
 /* Waits until everything reported so far is acknowledged; ERR_TIMEOUT. */
 int ipc_client_flush(struct ipc_client *c, int64_t timeout_ms, struct err *e);
 

@@ -6,6 +6,7 @@
 #include "lib/base/buf.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/un.h>
 
 /* Internals of the worker's end: client.c has the callers' functions,
@@ -42,6 +43,8 @@ struct ipc_client {
 	bool closing;
 	bool resting; /* between two identities: does not connect */
 	bool greeted; /* hello accepted on this connection */
+
+	_Atomic int64_t beat_at; /* a heartbeat was asked for; 0: none */
 
 	/* Used by the thread only. */
 	int fd;

@@ -249,6 +249,7 @@ static void sign_of_life(struct ipc_client *c)
 	struct err e;
 
 	c->said = clock_mono_ns();
+	atomic_store(&c->beat_at, 0);
 	c->config.calls.heartbeat(c->config.calls.arg, &m.u.heartbeat);
 	(void)ipc_client_report(c, &m, &e);
 }
@@ -257,11 +258,14 @@ static void sign_of_life(struct ipc_client *c)
  * have happened. */
 static int64_t until_due(const struct ipc_client *c)
 {
-	int64_t now = clock_mono_ns();
+	int64_t now = clock_mono_ns(), asked = atomic_load(&c->beat_at);
+	int64_t at = c->said + c->config.heartbeat_ms * NS_PER_MS;
 
 	if (!c->asked.ready)
 		return (c->greeted_by - now) / NS_PER_MS;
-	return c->config.heartbeat_ms - (now - c->said) / NS_PER_MS;
+	if (asked && asked < at)
+		at = asked;
+	return (at - now + NS_PER_MS - 1) / NS_PER_MS;
 }
 
 static int64_t until_anything(const struct ipc_client *c)

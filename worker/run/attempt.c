@@ -212,7 +212,7 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 	int64_t grace = r->start->grace_ms;
 	char why[COMMANDS_WHY];
 
-	run_report_ending(r);
+	run_set_ending(r);
 	if (run_ending(r) && end->reason != REASON_completed) {
 		set_end(end, commands_reason(&r->commands, why, &grace), why);
 		end->exit_code = end->signal = OPT_NONE;

@@ -164,7 +164,7 @@ static int attend(struct run *r, struct err *e)
 	while (rc == 0 && !run_ending(r) && commands_next(&r->commands, &a, &m))
 		rc = carry_out(r, &m, e);
 	if (run_ending(r))
-		run_report_ending(r);
+		run_set_ending(r);
 	arena_fini(&a);
 	return rc;
 }

@@ -74,8 +74,11 @@ void run_close(struct run *r);
 int run_renew(struct run *r, const char *json, struct err *e);
 
 bool run_ending(struct run *r);
-void run_report_ending(struct run *r); /* so that it gets time for its end */
-void run_read_signals(struct run *r);  /* reaps, and hears that it shall end */
+void run_read_signals(struct run *r); /* reaps, and hears that it shall end */
+
+/* The attempt ends. If it was asked to end and takes long, the supervisor learns
+ * it, and gives it time to write its end. */
+void run_set_ending(struct run *r);
 
 /*
  * Waits for n (at most RUN_POLL_MAX) descriptors as poll does, for at most ms,

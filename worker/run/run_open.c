@@ -12,12 +12,32 @@
 #define NS_PER_MS     1000000
 #define LOST_AFTER_MS 2000
 #define QUIET_MS      20 /* the first commit is not to wait for our hello */
+#define ENDING_MS     20 /* less than the supervisor's REPORT_MARGIN_MS */
+
+/* Only an end that takes long is reported: most are over by then, and the report
+ * of the end would wait for the acknowledgement of this one. */
+static void report_if_slow(struct run *r)
+{
+	if (r->link)
+		ipc_client_heartbeat_in(r->link, ENDING_MS);
+}
+
+/* Called by the working thread, and on_command by the link's. Each writes before
+ * it reads what the other one writes, so that one of them sees both. */
+void run_set_ending(struct run *r)
+{
+	if (atomic_exchange(&r->phase, RUN_ENDING) != RUN_ENDING &&
+	    run_ending(r))
+		report_if_slow(r);
+}
 
 static void on_command(void *arg, const struct msg *m)
 {
 	struct run *r = arg;
 
 	commands_command(&r->commands, m);
+	if (run_ending(r) && atomic_load(&r->phase) == RUN_ENDING)
+		report_if_slow(r);
 }
 
 static void on_refused(void *arg, const char *why)
@@ -47,17 +67,6 @@ static void on_heartbeat(void *arg, struct msg_heartbeat *out)
 
 	out->phase = words[atomic_load(&r->phase)];
 	out->seq = atomic_load(&r->transcript.seq);
-}
-
-void run_report_ending(struct run *r)
-{
-	struct msg m = {.type = MSG_TYPE_HEARTBEAT};
-	struct err ignored; /* a later heartbeat says it, too */
-
-	if (atomic_exchange(&r->phase, RUN_ENDING) == RUN_ENDING || !r->link)
-		return;
-	on_heartbeat(r, &m.u.heartbeat);
-	(void)ipc_client_report(r->link, &m, &ignored);
 }
 
 static struct msg_hello hello_of(const struct msg_start *s)

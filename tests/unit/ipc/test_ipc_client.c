@@ -363,6 +363,17 @@ static void a_quiet_worker_gives_a_sign_of_life(void **state)
 	expect(p, MSG_TYPE_HEARTBEAT);
 }
 
+static void a_heartbeat_that_is_asked_for_does_not_wait(void **state)
+{
+	struct pair *p = *state;
+
+	welcome(p);
+	ipc_client_heartbeat_in(p->client, 1);
+	expect(p, MSG_TYPE_HEARTBEAT);
+	acknowledge(p);
+	assert_int_equal(next(p, 50), 0); /* it is sent once */
+}
+
 static void the_kernel_says_who_the_peer_is(void **state)
 {
 	struct pair *p = *state;
@@ -514,6 +525,7 @@ int main(void)
 		T(after_a_restart_the_worker_says_hello_and_repeats_itself),
 		T(a_worker_that_is_refused_is_told_and_leaves),
 		T(a_quiet_worker_gives_a_sign_of_life),
+		T(a_heartbeat_that_is_asked_for_does_not_wait),
 		T(the_kernel_says_who_the_peer_is),
 		T(garbage_is_reported_and_hurts_nobody),
 		T(a_worker_that_floods_delays_only_itself),
