@@ -2,10 +2,10 @@
 
 #include "ipc/client_impl.h"
 #include "lib/base/clock.h"
+#include "lib/os/thread.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,18 +25,8 @@ static void wake_up(struct ipc_client *c)
 
 static int start_thread(struct ipc_client *c, struct err *e)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int rc;
+	int rc = thread_start(&c->thread, STACK_BYTES, ipc_link_run, c);
 
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_sigmask(SIG_SETMASK, &all,
-			&before); /* other threads handle signals */
-	rc = pthread_create(&c->thread, &attr, ipc_link_run, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
 	if (rc == 0)
 		return 0;
 	errno = rc;

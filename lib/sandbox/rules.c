@@ -1,7 +1,8 @@
 #include "lib/sandbox/rules.h"
 
+#include "lib/os/thread.h"
+
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -175,17 +176,13 @@ static void *make_host(void *arg)
 struct rules *rules_begin(const struct sandbox_plan *p)
 {
 	struct rules *r = calloc(1, sizeof *r);
-	pthread_attr_t attr;
 
 	if (!r)
 		abort();
 	r->plan = p;
 	for (int i = 0; i < RULES_KINDS; i++)
 		r->made[i].ruleset = -1;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	r->running = pthread_create(&r->thread, &attr, make_host, r) == 0;
-	pthread_attr_destroy(&attr);
+	r->running = thread_start(&r->thread, STACK_BYTES, make_host, r) == 0;
 	if (r->running)
 		return r;
 	free(r);

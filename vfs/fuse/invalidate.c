@@ -1,8 +1,8 @@
 #include "vfs/fuse/invalidate.h"
 
+#include "lib/os/thread.h"
 #include "vfs/fuse/internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ struct notify *notify_start(struct fuse_session *se)
 	n->last = &n->first;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->some, NULL);
-	if (pthread_create(&n->thread, NULL, send_notes, n))
+	if (thread_start(&n->thread, 0, send_notes, n))
 		abort();
 	return n;
 }

@@ -1,11 +1,11 @@
 #include "vfs/fuse/reader_threads.h"
 
+#include "lib/os/thread.h"
 #include "vfs/fuse/internal.h"
 #include "vfs/fuse/reader.h"
 
 #include <errno.h>
 #include <linux/fuse.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -138,21 +138,6 @@ static unsigned how_many(int always)
 	return n < HELPERS_MAX ? (unsigned)n : HELPERS_MAX;
 }
 
-/* The main thread handles signals, except those that a thread raises by
- * reading. */
-static int start_thread(struct helpers *h)
-{
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* lib/db/sql_map.c */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&h->threads[h->n], NULL, help, h);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 struct helpers *helpers_start(struct mnt *m, int always)
 {
 	struct helpers *h = calloc(1, sizeof *h);
@@ -165,7 +150,7 @@ struct helpers *helpers_start(struct mnt *m, int always)
 	h->awake = n;
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->called, NULL);
-	while (h->n < n && start_thread(h) == 0)
+	while (h->n < n && thread_start(&h->threads[h->n], 0, help, h) == 0)
 		h->n++;
 	h->awake -= n - h->n; /* fewer are fine */
 	return h;

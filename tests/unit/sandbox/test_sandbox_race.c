@@ -20,6 +20,7 @@
 static char vanishing[64]; /* a socket */
 static int vanishing_dir;  /* opened before its file system was read-only */
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 int mount(const char *source, const char *target, const char *type,
 	  unsigned long flags, const void *data)
 {
