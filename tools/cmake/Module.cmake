@@ -17,6 +17,13 @@ if(CCACHE)
 	set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+# Builds for tests link more than a hundred programs. A release is linked by the
+# compiler's default linker.
+find_program(LLD ld.lld)
+if(LLD AND (SKEP_FAULTS OR SKEP_SANITIZE))
+	add_link_options(-fuse-ld=lld)
+endif()
+
 # Every library that is used, here, so that one place says what must be there.
 find_package(PkgConfig REQUIRED)
 find_package(SQLite3 REQUIRED)

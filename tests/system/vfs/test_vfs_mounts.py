@@ -212,7 +212,9 @@ def test_the_mounts_of_a_run_and_of_a_person_are_one(home):
     assert (at / "made").read_text() == "run\n"
     with open(at / "log", "a") as f:
         f.write("ours\n")
-    (at / "go").write_text("gone\n")
+    # complete before it appears: the run's end interrupts open files of ours
+    (at / "going").write_text("gone\n")
+    (at / "going").rename(at / "go")
     assert d.until(run)["state"] == "succeeded"
     assert said(d, "a", run) == "gone"
     eventually(lambda: server(at) == p.pid, what="a server of its own")
