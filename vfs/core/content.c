@@ -1,6 +1,7 @@
 #include "vfs/core/core.h"
 
 #include "lib/base/text.h"
+#include "vfs/core/lower.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -286,4 +287,21 @@ int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e)
 int data_drop(struct vfs *v, struct node *n, struct err *e)
 {
 	return drop_from(v, n, 0, e);
+}
+
+int data_keep_lower(struct vfs *v, struct node *n, struct err *e)
+{
+	for (int64_t idx = 0; idx * VFS_CHUNK < n->lower_size; idx++) {
+		struct part all = {idx, 0, used_of(n->size, idx)};
+		int64_t blob;
+
+		if (chunk_get(v, n, idx, &blob, e))
+			return -1;
+		if (blob == OPT_NONE &&
+		    (read_part(v, n, all, v->work, e) ||
+		     put_chunk(v, n, all, v->work, true, e)))
+			return -1;
+	}
+	n->lower_size = OPT_NONE;
+	return node_save(v, n, e);
 }

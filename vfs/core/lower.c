@@ -1,7 +1,8 @@
-#include "vfs/core/core.h"
+#include "vfs/core/lower.h"
 
 #include "lib/base/text.h"
 #include "lib/os/held.h"
+#include "vfs/core/core.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
 
@@ -371,6 +372,24 @@ int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	return 0;
 }
 
+static bool has_path(const struct vfs_lower_row *host, const char *path)
+{
+	return host->path.n == strlen(path) &&
+	       !memcmp(host->path.p, path, host->path.n);
+}
+
+int lower_is_at(struct vfs *v, const struct node *n, const char *path,
+		struct err *e)
+{
+	struct arena mem = {0};
+	struct vfs_lower_row host;
+	int same = lower_get(v, n->ino, &host, &mem, e) ? -1
+							: has_path(&host, path);
+
+	arena_fini(&mem);
+	return same;
+}
+
 int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
 		   struct err *e)
 {
@@ -391,8 +410,7 @@ int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
 	if (lower_get(v, n->ino, &host, &mem, e))
 		same = -1;
 	else
-		same = host.size == n->size && host.path.n == strlen(path) &&
-		       !memcmp(host.path.p, path, host.path.n);
+		same = host.size == n->size && has_path(&host, path);
 	arena_fini(&mem);
 	return same;
 }

@@ -1,6 +1,7 @@
 #include "vfs/core/core.h"
 
 #include "lib/base/hash.h"
+#include "vfs/core/lower.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
 

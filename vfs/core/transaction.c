@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "vfs/core/lower.h"
 
 #include <assert.h>
 #include <errno.h>

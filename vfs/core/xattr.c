@@ -1,6 +1,7 @@
 #include "vfs/core/core.h"
 
 #include "lib/base/text.h"
+#include "vfs/core/lower.h"
 
 #include <string.h>
 

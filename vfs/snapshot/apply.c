@@ -5,6 +5,7 @@
 #include "lib/os/file.h"
 #include "vfs/core/core.h"
 #include "vfs/core/journal.h"
+#include "vfs/core/lower.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
 #include "vfs/snapshot/diff_list.h"
@@ -21,6 +22,8 @@
 #include <unistd.h>
 
 /* Applies the changes of a namespace to its lower directory. */
+
+#define KEEP_BATCH 256 /* changes between two commits */
 
 struct apply {
 	struct vfs *v;
@@ -339,12 +342,50 @@ static int in_conflict(const struct apply *a, struct err *e)
 		       (long long)a->m->conflicts, a->v->base);
 }
 
+static int keep_if_moved(struct apply *a, const struct vfs_difference *d,
+			 struct err *e)
+{
+	struct node n;
+	int at;
+
+	if (!S_ISREG(d->b.mode))
+		return 0;
+	if (node_get(a->v, d->b.ino, &n, e))
+		return -1;
+	if (n.lower_size == OPT_NONE)
+		return 0;
+	at = lower_is_at(a->v, &n, d->path, e);
+	if (at)
+		return at < 0 ? -1 : 0;
+	return data_keep_lower(a->v, &n, e);
+}
+
+/* A file that was moved has its content at its old path, which is about to be
+ * removed or replaced. So the namespace stores such contents, and waits for the
+ * disk, before the host changes: even a killed apply loses none. */
+static int keep_moved(struct apply *a, struct err *e)
+{
+	int rc = vfs_begin(a->v, e);
+
+	for (size_t i = 0; rc == 0 && i < a->d.n; i++) {
+		if (i % KEEP_BATCH == KEEP_BATCH - 1)
+			rc = vfs_commit(a->v, e) ? -1 : vfs_begin(a->v, e);
+		if (rc == 0 && a->d.verdict[i] == TAKE)
+			rc = keep_if_moved(a, &a->d.list[i], e);
+	}
+	if (rc && vfs_in_batch(a->v))
+		vfs_rollback(a->v);
+	return rc ? -1 : vfs_commit(a->v, e);
+}
+
 static int carry_out(struct apply *a, struct err *e)
 {
 	if (judge_all(a, e))
 		return -1;
 	if (a->m->conflicts && a->m->settle == VFS_SETTLE_NOT)
 		return in_conflict(a, e);
+	if (keep_moved(a, e))
+		return -1;
 	for (size_t i = 0; i < a->d.n; i++) {
 		if (a->d.verdict[i] != TAKE)
 			continue;

@@ -2,6 +2,7 @@
 
 #include "lib/base/text.h"
 #include "vfs/core/core.h"
+#include "vfs/core/lower.h"
 #include "vfs/snapshot/udiff.h"
 
 #include <stdlib.h>

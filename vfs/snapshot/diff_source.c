@@ -2,6 +2,7 @@
 
 #include "lib/os/held.h"
 #include "vfs/core/core.h"
+#include "vfs/core/lower.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/path.h"
 #include "vfs/core/xattr_list.h"

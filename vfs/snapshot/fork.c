@@ -1,5 +1,6 @@
 #include "vfs/core/core.h"
 
+#include "vfs/core/lower.h"
 #include "vfs/snapshot/snapshot.h"
 
 #include "lib/base/clock.h"

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -111,6 +112,71 @@ static void what_others_write_meanwhile_is_not_dropped(void **state)
 	vfs_close(v);
 }
 
+static bool is_on_host(const char *name)
+{
+	return file_size(temp_join(&t.dir, name)) >= 0;
+}
+
+/* The old name sorts before the new one and is removed first. */
+static void a_moved_file_keeps_its_content(void **state)
+{
+	struct vfs *v = scratch("test");
+	struct vfs_merge m = {0};
+	struct err e;
+
+	(void)state;
+	host("d/x", "below d");
+	assert_ok(vfs_move(v, "f", "z", 0, &e), &e);
+	assert_ok(vfs_move(v, "d", "e", 0, &e), &e);
+	assert_ok(vfs_apply(v, &m, &e), &e);
+	expect_host("z", "f");
+	expect_host("e/x", "below d");
+	assert_false(is_on_host("host/f"));
+	assert_false(is_on_host("host/d"));
+	expect(v, "e/x", "below d");
+	vfs_close(v);
+}
+
+static void exchanged_files_keep_their_contents(void **state)
+{
+	struct vfs *v = scratch("test");
+	struct vfs_merge m = {0};
+	struct err e;
+
+	(void)state;
+	assert_ok(vfs_move(v, "f", "g", VFS_EXCHANGE, &e), &e);
+	assert_ok(vfs_apply(v, &m, &e), &e);
+	expect_host("f", "g");
+	expect_host("g", "f");
+	vfs_close(v);
+}
+
+static void take_the_new_name(void *arg, const struct vfs_difference *d,
+			      bool conflict)
+{
+	(void)arg, (void)conflict;
+	if (!strcmp(d->path, "f"))
+		assert_int_equal(mkdir(temp_join(&t.dir, "host/z"), 0755), 0);
+}
+
+static void a_failed_apply_loses_no_moved_file(void **state)
+{
+	struct vfs *v = scratch("test");
+	struct vfs_merge m = {.tell = take_the_new_name};
+	struct err e;
+
+	(void)state;
+	assert_ok(vfs_move(v, "f", "z", 0, &e), &e);
+	assert_int_equal(vfs_apply(v, &m, &e), -1);
+	assert_false(is_on_host("host/f"));
+	assert_int_equal(rmdir(temp_join(&t.dir, "host/z")), 0);
+	expect(v, "z", "f");
+	m.tell = NULL;
+	assert_ok(vfs_apply(v, &m, &e), &e);
+	expect_host("z", "f");
+	vfs_close(v);
+}
+
 #define T(name)                                                 \
 	cmocka_unit_test_setup_teardown(name, set_up_vfs_apply, \
 					tear_down_vfs_apply)
@@ -120,6 +186,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_file_takes_the_place_of_a_directory_and_back),
 		T(what_others_write_meanwhile_is_not_dropped),
+		T(a_moved_file_keeps_its_content),
+		T(exchanged_files_keep_their_contents),
+		T(a_failed_apply_loses_no_moved_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
