@@ -30,6 +30,7 @@ static int open_tree(void **out, const char *dir, struct err *e)
 	if (db_open(&t->db, path, &agent_schema, SQL_CREATE, e) ||
 	    vfs_create(t->db, "main", NULL, e))
 		return -1;
+	sql_defer_sync(t->db, true); /* as tree_sqlite, and as a mount */
 	return vfs_open(&t->v, t->db, "main", "bench", e);
 }
 

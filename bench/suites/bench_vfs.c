@@ -198,8 +198,10 @@ const struct bench bench_vfs = {
 	.help = "files in the database: the library beside plain SQLite",
 	.about = "1 KiB files, 10,000 of them in 100 directories, one commit "
 		 "for each operation, beside a plain\nSQLite program with a "
-		 "good schema that does nothing else. Then forks and snapshots "
-		 "of 10,000\nfiles, and the import of a tree of the host.",
+		 "good schema that does nothing else. Both commit without "
+		 "waiting for the disk\n(synchronous=NORMAL); AgentFS's SDK "
+		 "keeps its default. Then forks and snapshots of 10,000\n"
+		 "files, and the import of a tree of the host.",
 	.options =
 		(const struct bench_option[]){
 			{"tree", "DIR",

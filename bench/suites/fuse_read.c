@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROUNDS     5
+#define ROUNDS     15
 #define LARGE_MB   100
 #define SMALL      2000 /* files */
 #define SMALL_SIZE 3000
