@@ -309,6 +309,7 @@ static void move_deadlines(struct supervisor *s, const struct hint *h)
 		move_one(&c->hold_until, h->by_ms);
 		move_one(&c->hold_told, h->by_ms);
 		move_one(&c->next_due, h->by_ms);
+		move_one(&c->sick_until, h->by_ms);
 	}
 }
 

@@ -85,6 +85,7 @@ struct channel {
 	int64_t hold_until;  /* clock: nothing is sent before */
 	int64_t hold_told;   /* the same, as its row has it; 0: none */
 	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
+	int64_t sick_until;  /* clock: its rows could not be changed */
 	int64_t tokens;      /* of the rate, in thousandths */
 	int64_t refilled_ms; /* monotonic; 0: it begins full */
 	int inflight;

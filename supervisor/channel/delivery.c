@@ -251,31 +251,101 @@ static void reconciled(void *arg, const struct err *failed)
 	}
 }
 
-int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e)
+/* Takes those whose time has come off the list. */
+static struct inflight *take_outcomes(struct supervisor *s, int budget)
 {
 	struct channels *k = s->channels;
-	struct inflight *first = k->done, *last = NULL;
+	struct inflight *taken = NULL, **end = &taken, **at = &k->done;
+	int64_t now = (int64_t)uv_now(&s->loop);
+
+	while (*at && budget > 0) {
+		struct inflight *p = *at;
+
+		if (p->again_ms > now) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		*end = p;
+		end = &p->next;
+		budget--;
+	}
+	*end = NULL;
+	if (!*at)
+		k->done_end = at;
+	return taken;
+}
+
+/* How many there were. */
+static int record_list(struct supervisor *s, struct inflight *list,
+		       struct err *e)
+{
 	int64_t now = clock_now();
 	int n = 0;
 
-	if (!first)
-		return 0;
 	if (txn_begin(&s->txn, e) || fault_point(FAULT_delivery_settling, e))
 		return -1;
 	forget_counts(s);
-	for (struct inflight *p = first; p && n < budget; p = p->next, n++) {
+	for (struct inflight *p = list; p; p = p->next, n++)
 		if (record_outcome(s, p, now, e))
 			return -1;
-		last = p;
-	}
 	if (write_counts(s, e))
 		return -1;
-	k->done = last->next;
-	if (!k->done)
-		k->done_end = &k->done;
-	last->next = NULL;
-	k->moved += n;
-	s->host_changed = true;
-	txn_on_commit(&s->txn, reconciled, first);
+	txn_on_commit(&s->txn, reconciled, list);
+	return n;
+}
+
+static int try_list(struct supervisor *s, struct inflight *list, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, record_list(s, list, e), e);
+}
+
+static void record_later(struct supervisor *s, struct inflight *p)
+{
+	p->again_ms = (int64_t)uv_now(&s->loop) + DELIVERY_SICK_MS;
+	inflight_record_outcome(s, p);
+}
+
+/* Each in a savepoint of its own. */
+static int record_each(struct supervisor *s, struct inflight *list,
+		       struct err *e)
+{
+	struct inflight *next;
+	int n = 0;
+
+	for (struct inflight *p = list; p; p = next) {
+		next = p->next;
+		p->next = NULL;
+		if (txn_can_commit(&s->txn) && try_list(s, p, e) > 0) {
+			n++;
+			continue;
+		}
+		if (txn_can_commit(&s->txn))
+			log_error(LT("msg", "an outcome cannot be recorded"),
+				  LT("delivery", p->row.id),
+				  LT("error", e->text));
+		record_later(s, p);
+	}
+	return txn_can_commit(&s->txn) ? n : -1;
+}
+
+int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e)
+{
+	struct inflight *list = take_outcomes(s, budget);
+	int n;
+
+	if (!list)
+		return 0;
+	n = try_list(s, list, e);
+	if (n < 0) {
+		log_warn(LT("msg", "outcomes are recorded one by one"),
+			 LT("error", e->text));
+		n = record_each(s, list, e);
+	}
+	if (n > 0) {
+		s->channels->moved += n;
+		s->host_changed = true;
+	}
 	return n;
 }

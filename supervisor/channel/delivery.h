@@ -27,9 +27,12 @@ struct inflight {
 	int64_t code;    /* … what its row says of that */
 	const char *why;
 	struct outcome out;
-	struct buf body; /* what is sent, as the kind wants it */
-	void *own;       /* the kind's */
+	int64_t again_ms; /* uv_now before which `out` is not recorded again */
+	struct buf body;  /* what is sent, as the kind wants it */
+	void *own;        /* the kind's */
 };
+
+#define DELIVERY_SICK_MS 1000 /* after a failure of the database */
 
 /* delivery.c */
 struct inflight *inflight_new(struct channel *c,
@@ -41,7 +44,8 @@ void inflight_record_outcome(struct supervisor *s,
 /* When the next attempt may be made after so many; OPT_NONE: none may be. */
 int64_t inflight_next_try(const struct channel *c, int64_t attempts,
 			  int64_t expires_at, int64_t now);
-/* Up to `budget` outcomes; how many, or -1. */
+/* Up to `budget` outcomes; how many, or -1. An outcome that cannot be recorded
+ * delays no other. */
 int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e);
 __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
 	enum delivery_event event, int64_t code, int64_t retry_ms,

@@ -129,6 +129,30 @@ static int set_next(struct channel *c, int64_t now, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
+static int take_rows(struct channel *c, const struct delivery_take *t,
+		     struct delivery_taken **rows, struct arena *a,
+		     struct err *e)
+{
+	struct supervisor *s = c->sup;
+	int n = txn_begin(&s->txn, e) ? -1
+				      : delivery_take(s->db, t, rows, a, e);
+
+	if (n > 0 && delivery_event_claimed(c, *rows, n, t->now, e))
+		return -1;
+	return n;
+}
+
+/* All of them or none. */
+static int claim_rows(struct channel *c, const struct delivery_take *t,
+		      struct delivery_taken **rows, struct arena *a,
+		      struct err *e)
+{
+	struct txn *txn = &c->sup->txn;
+
+	txn_try_begin(txn);
+	return txn_try_end(txn, take_rows(c, t, rows, a, e), e);
+}
+
 static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
 {
 	struct supervisor *s = c->sup;
@@ -142,12 +166,8 @@ static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
 	struct delivery_taken *rows;
 	struct arena a = {0};
 	struct batch *b;
-	int n = -1;
+	int n = claim_rows(c, &t, &rows, &a, e);
 
-	if (txn_begin(&s->txn, e) == 0)
-		n = delivery_take(s->db, &t, &rows, &a, e);
-	if (n > 0 && delivery_event_claimed(c, rows, n, now, e))
-		n = -1;
 	if (n > 0) {
 		b = txn_alloc(&s->txn, sizeof *b);
 		*b = (struct batch){c, inflight_of(c, rows, n, now)};
@@ -223,11 +243,8 @@ struct inflight *inflight_pull(struct channel *c, const char *conversation,
 	struct inflight *p = NULL;
 	struct arena a = {0};
 
-	if (!c->paused && txn_begin(&s->txn, e) == 0 &&
-	    delivery_take(s->db, &t, &rows, &a, e) == 1 &&
-	    delivery_event_claimed(c, rows, 1, t.now, e) == 0) {
+	if (!c->paused && claim_rows(c, &t, &rows, &a, e) == 1)
 		p = inflight_of(c, rows, 1, t.now);
-	}
 	arena_fini(&a);
 	return p;
 }

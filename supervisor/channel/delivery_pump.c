@@ -7,7 +7,39 @@
 
 #include <limits.h>
 
-#define SICK_MS 1000 /* after a failure of the database */
+/* How many were claimed, or -1. */
+static int pump_channel(struct channel *c, int budget, struct err *e)
+{
+	if (inflight_resolve_unknown(c, e) < 0)
+		return -1;
+	return c->look ? inflight_claim(c, budget, e) : 0;
+}
+
+/* A channel whose rows cannot be changed waits, and the others do not. */
+static int pump_each(struct supervisor *s, int budget, struct err *e)
+{
+	struct channels *k = s->channels;
+	int64_t now = clock_now();
+
+	for (struct channel *c = k->first; c && budget > 0 && !k->going;
+	     c = c->next) {
+		int n;
+
+		if (c->leaving || c->sick_until > now)
+			continue;
+		n = pump_channel(c, budget, e);
+		if (n >= 0) {
+			budget -= n;
+			continue;
+		}
+		if (!txn_can_commit(&s->txn))
+			return -1;
+		log_error(LT("msg", "deliveries cannot be claimed"),
+			  LT("channel", c->name), LT("error", e->text));
+		c->sick_until = now + DELIVERY_SICK_MS;
+	}
+	return 0;
+}
 
 static int pump_channels(struct supervisor *s, int budget, struct err *e)
 {
@@ -16,26 +48,12 @@ static int pump_channels(struct supervisor *s, int budget, struct err *e)
 
 	if (n < 0)
 		return -1;
-	budget -= n;
 	if (k->recovering)
 		return inflight_recover(s, e) < 0 ? -1 : 0;
 	if ((k->tidy && inflight_expire(s, e) < 0) ||
 	    (k->orphans && inflight_fail_orphans(s, e) < 0))
 		return -1;
-	for (struct channel *c = k->first; c && budget > 0 && !k->going;
-	     c = c->next) {
-		if (c->leaving)
-			continue;
-		if (inflight_resolve_unknown(c, e) < 0)
-			return -1;
-		if (!c->look)
-			continue;
-		n = inflight_claim(c, budget, e);
-		if (n < 0)
-			return -1;
-		budget -= n;
-	}
-	return 0;
+	return pump_each(s, budget - n, e);
 }
 
 void inflight_record_last(struct supervisor *s)
@@ -49,8 +67,8 @@ void inflight_record_last(struct supervisor *s)
 
 static void inflight_set_timer(struct supervisor *s);
 
-/* A failure makes the transaction fail as a whole, by the error of its commit:
- * memory then follows the rows. */
+/* Each delivery, or the claims of a channel, can fail on their own. If the whole
+ * transaction has failed, its commit says so: memory then follows the rows. */
 void inflight_before_commit(struct supervisor *s)
 {
 	struct channels *k = s->channels;
@@ -61,7 +79,7 @@ void inflight_before_commit(struct supervisor *s)
 	if (pump_channels(s, (int)s->config.channel_batch, &e)) {
 		log_error(LT("msg", "deliveries cannot be moved"),
 			  LT("error", e.text));
-		k->sick_until = clock_now() + SICK_MS;
+		k->sick_until = clock_now() + DELIVERY_SICK_MS;
 	}
 	inflight_set_timer(s);
 	inflight_end_if_none(s);
@@ -74,7 +92,7 @@ void inflight_rolled_back(struct supervisor *s)
 
 	if (!k)
 		return;
-	k->sick_until = clock_now() + SICK_MS;
+	k->sick_until = clock_now() + DELIVERY_SICK_MS;
 	k->recovering = k->tidy = k->orphans = true;
 	for (struct channel *c = k->first; c; c = c->next) {
 		c->look = c->resolve = true;

@@ -4,6 +4,7 @@
 #include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 
 #include <stdio.h>
 
@@ -94,6 +95,28 @@ void inflight_look_again(struct channel *c, int64_t seq)
 		c->resolved_to = seq - 1;
 }
 
+/* -1: the whole transaction has failed. Else the row has, alone. */
+static int skip_failed(struct supervisor *s, const struct delivery_row *row,
+		       const struct err *e)
+{
+	if (!txn_can_commit(&s->txn))
+		return -1;
+	log_error(LT("msg", "a delivery cannot be changed"),
+		  LT("delivery", row->id), LT("error", e->text));
+	return 0;
+}
+
+static int try_row(struct channel *c, const struct delivery_row *row,
+		   int64_t now, struct err *e)
+{
+	struct txn *txn = &c->sup->txn;
+
+	txn_try_begin(txn);
+	if (txn_try_end(txn, resolve_row(c, row, now, e), e) == 0)
+		return 0;
+	return skip_failed(c->sup, row, e);
+}
+
 int inflight_resolve_unknown(struct channel *c, struct err *e)
 {
 	struct delivery_unknown_in in = {c->resolved_to, c->name, RECOVER_ROWS};
@@ -110,7 +133,7 @@ int inflight_resolve_unknown(struct channel *c, struct err *e)
 				  RECOVER_ROWS, &rows, &a, e);
 	for (int i = 0; i < n; i++) {
 		c->resolved_to = rows[i].seq;
-		if (resolve_row(c, &rows[i], now, e)) {
+		if (try_row(c, &rows[i], now, e)) {
 			n = -1;
 			break;
 		}
@@ -121,23 +144,32 @@ int inflight_resolve_unknown(struct channel *c, struct err *e)
 	return n;
 }
 
+static int end_row(struct supervisor *s, const struct delivery_row *row,
+		   enum delivery_event event, const char *why, struct err *e)
+{
+	struct delivery_end d = delivery_end_of(row);
+	struct channel *c = channel_find(s, row->channel);
+
+	d.event = event;
+	d.detail = why;
+	if (delivery_settle(s->db, &d, clock_now(), e) < 0)
+		return -1;
+	if (c)
+		inflight_look_again(c, row->seq);
+	s->host_changed = true;
+	return 0;
+}
+
 /* Each of them meets the same end. */
 static int end_all(struct supervisor *s, const struct delivery_row *rows, int n,
 		   enum delivery_event event, const char *why, struct err *e)
 {
-	int64_t now = clock_now();
-
 	for (int i = 0; i < n; i++) {
-		struct delivery_end d = delivery_end_of(&rows[i]);
-		struct channel *c = channel_find(s, rows[i].channel);
-
-		d.event = event;
-		d.detail = why;
-		if (delivery_settle(s->db, &d, now, e) < 0)
+		txn_try_begin(&s->txn);
+		if (txn_try_end(&s->txn, end_row(s, &rows[i], event, why, e),
+				e) &&
+		    skip_failed(s, &rows[i], e))
 			return -1;
-		if (c)
-			inflight_look_again(c, rows[i].seq);
-		s->host_changed = true;
 	}
 	return 0;
 }

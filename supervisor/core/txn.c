@@ -135,6 +135,11 @@ int txn_try_end(struct txn *s, int rc, struct err *e)
 	return rc;
 }
 
+bool txn_can_commit(const struct txn *s)
+{
+	return s->open && !sql_is_doomed(s->db);
+}
+
 void txn_on_commit(struct txn *s, txn_effect *effect, void *arg)
 {
 	struct effect *f = arena_alloc(&s->arena, sizeof *f);

@@ -67,6 +67,10 @@ int txn_begin(struct txn *s, struct err *e);
 void txn_try_begin(struct txn *s);
 int txn_try_end(struct txn *s, int rc, struct err *e);
 
+/* Whether it is open and can be committed: then a verb that failed has undone its
+ * own changes, and no others. */
+bool txn_can_commit(const struct txn *s);
+
 /* Keeps effect(arg) for after the commit. Without a change, it is called at the
  * end of the transaction all the same. Effects are called in order. */
 void txn_on_commit(struct txn *s, txn_effect *effect, void *arg);

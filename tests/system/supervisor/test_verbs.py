@@ -2,6 +2,7 @@
 of the same turn of the loop have changed."""
 import base64
 
+import lib
 from channel_lib import post, receiver, settled, webhook
 from skepd_lib import host, in_one_turn
 
@@ -66,3 +67,61 @@ def test_a_failed_statement_undoes_its_own_request_only(home):
     assert len(rows(h, "delivery")) == 2
     assert [c for c in rows(h, "conversation") if "eve" in c] == []
     h.down()
+
+
+POISON = ("CREATE TRIGGER poison BEFORE INSERT ON host_event "
+          "WHEN NEW.body LIKE '%\"{state}\"%' AND "
+          "EXISTS (SELECT 1 FROM delivery WHERE body LIKE '%poison%' AND "
+          "NEW.{column} LIKE '%' || id || '%') "
+          "BEGIN SELECT RAISE(ABORT, 'poisoned'); END")
+
+
+def poisoned(home, state, column):
+    """Three messages on `web` and one on `other`; a message that contains `poison`
+    cannot get this state: the last of its writes fails."""
+    r = receiver(home)
+    h = host(home)
+    for name in ("web", "other"):
+        webhook(h, name, r.url)
+        h.call("POST", "/v1/channels/%s/pause" % name, {})
+    bad = post(h, "web", "poison", "eve")
+    good = [post(h, "web", "x", "ann"), post(h, "web", "y", "bob"),
+            post(h, "other", "z", "ann")]
+    h.down()
+    home.execute(home.control, POISON.format(state=state, column=column))
+    h.start()
+    for name in ("web", "other"):
+        h.call("POST", "/v1/channels/%s/resume" % name, {})
+    return r, h, bad, good
+
+
+def cure(home, h, r, bad, n):
+    """Without the trigger it goes on by itself, and was sent once."""
+    home.execute(home.control, "DROP TRIGGER poison")
+    settled(h, n, "delivered")
+    assert r.ids().count(bad) == 1, r.ids()
+    seen = home.query(home.control, "SELECT body FROM host_event WHERE kind = "
+                      "'delivery' AND subject = ? AND body LIKE '%delivered%'", bad)
+    assert len(seen) == 1, seen
+    h.down()
+
+
+def test_an_outcome_that_cannot_be_stored_delays_no_other(home):
+    r, h, bad, good = poisoned(home, "delivered", "subject")
+    settled(h, 3, "delivered")
+    lib.eventually(lambda: bad in r.ids() and "an outcome cannot be recorded" in
+                   h.log(), 30, "its outcome")
+    row = h.call("GET", "/v1/deliveries/" + bad)
+    assert row["state"] == "sending", "nothing of it is stored: %s" % row
+    assert in_one_turn(h, message("more", "ann")) == [200]
+    settled(h, 4, "delivered")
+    cure(home, h, r, bad, 5)
+
+
+def test_a_claim_that_fails_delays_no_other_channel(home):
+    r, h, bad, good = poisoned(home, "sending", "body")
+    lib.eventually(lambda: good[2] in r.ids(), 30, "the other channel's message")
+    lib.eventually(lambda: "deliveries cannot be claimed" in h.log(), 30, "a line")
+    assert h.call("GET", "/v1/deliveries/" + bad)["state"] == "pending"
+    assert bad not in r.ids(), "it is not sent without a stored claim"
+    cure(home, h, r, bad, 4)
