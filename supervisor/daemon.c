@@ -14,6 +14,7 @@
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/plugin/plugin.h"
 #include "supervisor/channel/retention.h"
+#include "supervisor/core/agent_upgrade.h"
 #include "supervisor/core/clock_change.h"
 #include "supervisor/core/full_disk.h"
 #include "supervisor/core/memory_trim.h"
@@ -372,6 +373,7 @@ static void stop(struct supervisor *s)
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
 	agent_threads_free(s->agent_threads);
+	agent_upgrades_free(s);
 	api_close(s->api);
 	channels_free(s);
 	runs_free(s);

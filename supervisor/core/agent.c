@@ -1,3 +1,4 @@
+#include "supervisor/core/agent_upgrade.h"
 #include "supervisor/core/supervisor.h"
 
 #include "lib/base/buf.h"
@@ -228,29 +229,15 @@ int supervisor_agent_move(struct supervisor *s, const char *name,
 	return txn_try_end(&s->txn, move_agent(s, name, path, by, done, e), e);
 }
 
-/* A file of an older program is brought to this one's schema by opening it. */
-static int bring_forward(struct supervisor *s, struct agent_database_row *row,
-			 struct err *e)
-{
-	struct agent_file f;
-
-	if (row->schema_version >= agent_schema.version)
-		return 0;
-	if (registry_open(row, 0, &f, e))
-		return -1;
-	agent_file_close(&f);
-	row->schema_version = agent_schema.version;
-	return registry_seen(s->db, row, e);
-}
-
 int supervisor_agent_database(struct supervisor *s, const char *name,
+			      struct completion done,
 			      struct agent_database_row *out, struct arena *a,
 			      struct err *e)
 {
 	if (txn_begin(&s->txn, e) ||
 	    registry_make(s->db, &s->home, name, out, a, e))
 		return -1;
-	return bring_forward(s, out, e);
+	return agent_upgrade(s, out, done, e);
 }
 
 static int make_agent_file(struct supervisor *s, const char *name,
@@ -267,12 +254,11 @@ static int make_agent_file(struct supervisor *s, const char *name,
 		found = err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
 				name);
 	if (found > 0)
-		found = supervisor_agent_database(s, name, &file, &a, e);
+		found = supervisor_agent_database(s, name, done, &file, &a, e);
 	arena_fini(&a);
-	if (found < 0)
-		return -1;
-	complete_later(s, done, name, true, NULL);
-	return 0;
+	if (found == 0)
+		complete_later(s, done, name, true, NULL);
+	return found < 0 ? -1 : 0;
 }
 
 int supervisor_agent_file(struct supervisor *s, const char *name,

@@ -162,7 +162,8 @@ int supervisor_agent_delete_all(struct supervisor *s, const char *name,
 int supervisor_agent_move(struct supervisor *s, const char *name,
 			  const char *path, const char *by,
 			  struct completion done, struct err *e);
-/* Makes the agent's database if there is none yet. */
+/* Makes the agent's database if there is none yet. A database of an older program
+ * is migrated first, which may take a while: `done` is called then. */
 int supervisor_agent_file(struct supervisor *s, const char *name,
 			  struct completion done, struct err *e);
 

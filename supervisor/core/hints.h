@@ -13,6 +13,7 @@ enum hint_kind {
 	HINT_OUTBOX,      /* the agent's file may have new outbox entries */
 	HINT_MAILBOX,     /* a message to a session is committed */
 	HINT_ATTACHMENTS, /* attachments may have lost their last user */
+	HINT_AGENT_FILE,  /* the agent's file may have been migrated */
 	HINT_CLOCK_SET,   /* deadlines in memory move by by_ms */
 	HINT_KINDS
 };

@@ -52,6 +52,7 @@ struct supervisor {
 	struct memory_cache cache;
 	struct hints hints;
 	struct attachment_budget attachments;
+	struct agent_upgrade *upgrades; /* under way, or failed just now */
 };
 
 /* file_replaced.c: stops all changes while the control plane's file is not at its
@@ -64,7 +65,10 @@ int supervisor_agent_read(struct supervisor *s, const char *name,
 			  struct err *e);
 int supervisor_agent_check(struct supervisor *s, const char *name,
 			   struct err *e); /* ERR_NOTFOUND */
+/* The file of the agent, made on first use: 0; 1: it is being migrated, and `done`
+ * follows (agent_upgrade.h); -1. */
 int supervisor_agent_database(struct supervisor *s, const char *name,
+			      struct completion done,
 			      struct agent_database_row *out, struct arena *a,
 			      struct err *e);
 

@@ -13,6 +13,13 @@ static void move_deadlines(struct supervisor *s, const struct hint *h)
 	s->runs->alarm_stale = s->runs->schedule = true;
 }
 
+/* A run may wait for it. */
+static void file_is_ready(struct supervisor *s, const struct hint *h)
+{
+	(void)h;
+	s->runs->schedule = true;
+}
+
 void runs_init(struct supervisor *s)
 {
 	struct runs *r = calloc(1, sizeof *r);
@@ -24,6 +31,7 @@ void runs_init(struct supervisor *s)
 	uv_timer_init(&s->loop, &r->retry);
 	r->alarm.data = r->retry.data = s;
 	on_hint(s, HINT_CLOCK_SET, move_deadlines);
+	on_hint(s, HINT_AGENT_FILE, file_is_ready);
 	prefork_open(s);
 }
 

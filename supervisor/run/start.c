@@ -245,11 +245,13 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 	return make_fit(c, &m, e) ? -1 : start_encode(&m, out, e);
 }
 
-/* Everything that the worker needs; *reject says why it can never be had. */
+/* Everything that the worker needs: 0; 1: not now; -1: *reject says why it can
+ * never be had. */
 static int prepare_start(struct claim *c, const char **reject, struct err *e)
 {
 	struct supervisor *s = c->sup;
 	struct run_input_get_in key = {c->run.id};
+	struct completion none = {0};
 	cJSON *spec;
 	int rc;
 
@@ -262,10 +264,12 @@ static int prepare_start(struct claim *c, const char **reject, struct err *e)
 			       c->run.agent);
 	}
 	if (rc < 0 ||
-	    sql_get(s->db, Q_RUN_INPUT_GET, &key, &c->input, &c->arena, e) <
-		    0 ||
-	    supervisor_agent_database(s, c->run.agent, &c->file, &c->arena, e))
+	    sql_get(s->db, Q_RUN_INPUT_GET, &key, &c->input, &c->arena, e) < 0)
 		return -1;
+	rc = supervisor_agent_database(s, c->run.agent, none, &c->file,
+				       &c->arena, e);
+	if (rc)
+		return rc;
 	spec = json_parse_object("spec", c->agent.spec, strlen(c->agent.spec),
 				 e);
 	if (!spec)
@@ -387,12 +391,13 @@ static int start_claimed(struct supervisor *s, const char *id,
 	}
 	c.run.attempt++;
 	make_token(&c);
-	if (prepare_start(&c, &why, &bad)) {
+	rc = prepare_start(&c, &why, &bad);
+	if (rc < 0) {
 		rc = reject(s, id, why, bad.text, &c.arena, e);
-	} else if (make_start(&c, &start, &bad)) {
+	} else if (rc == 0 && make_start(&c, &start, &bad)) {
 		rc = reject(s, id, run_because_agent_broken, bad.text, &c.arena,
 			    e);
-	} else {
+	} else if (rc == 0) {
 		rc = place(&c, &start, agent_limit, e);
 	}
 	buf_fini(&start);

@@ -27,14 +27,15 @@ class Locked:
 class Waiting(threading.Thread):
     """A request that is answered when the lock is free."""
 
-    def __init__(self, h, path, body):
+    def __init__(self, h, path, body, method="PATCH"):
         super().__init__(daemon=True)
         self.h, self.path, self.body, self.status = h, path, body, None
+        self.method = method
         self.start()
 
     def run(self):
         try:
-            self.h.call("PATCH", self.path, self.body, seconds=120)
+            self.h.call(self.method, self.path, self.body, seconds=120)
             self.status = 200
         except Refused as e:
             self.status = e.status
@@ -77,4 +78,60 @@ def test_the_lock_of_one_agent_delays_no_other(home):
         e.join(60)
     assert [e.status for e in edits] == [200] * 3, [e.status for e in edits]
     h.until(run)
+    h.down()
+
+
+def make_old(home, agent):
+    """The file of an agent is one of an older program: it has no schema yet."""
+    path = home.agent_db(agent)
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(str(path) + suffix):
+            os.unlink(str(path) + suffix)
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("CREATE TABLE t (a)")
+    db.execute("DROP TABLE t")
+    db.close()
+    home.execute(home.control, "UPDATE agent_database SET schema_version = 0 "
+                 "WHERE agent = ?", agent)
+
+
+def test_the_migration_of_one_file_delays_no_other_agent(home):
+    h = host(home)
+    for name in ("a", "b"):
+        h.script(name, {"event": {"type": "note"}})
+        h.until(h.submit(name))
+    h.down()
+    make_old(home, "a")
+    h.start()
+    with Locked(h, "a"):
+        run = h.submit("a")
+        lib.eventually(lambda: "migrating the file of an agent" in h.log(), 60,
+                       "the migration")
+        asked = Waiting(h, "/v1/agents/a/file", None, "POST")
+        for _ in range(2):
+            assert h.until(h.submit("b"))["state"] == "succeeded"
+        h.call("GET", "/v1/health")
+        assert h.row(run)["state"] == "queued"
+        assert asked.status is None
+    assert h.until(run)["state"] == "succeeded"
+    asked.join(60)
+    assert asked.status == 200, asked.status
+    [[version]] = home.query(home.control, "SELECT schema_version FROM "
+                             "agent_database WHERE agent = 'a'")
+    assert version > 0
+    h.down()
+
+
+def test_a_run_whose_file_cannot_be_migrated_fails_with_the_reason(home):
+    h = host(home)
+    h.script("a", {"event": {"type": "note"}})
+    h.until(h.submit("a"))
+    h.down()
+    home.execute(home.control, "UPDATE agent_database SET schema_version = 0")
+    home.agent_db("a").write_bytes(b"no database" * 1000)
+    h.start()
+    row = h.until(h.submit("a"))
+    assert (row["state"], row["reason"]) == ("failed", "agent_broken"), row
+    assert "agent.sqlite" in row["detail"], row
     h.down()
