@@ -283,6 +283,26 @@ bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 	return all;
 }
 
+/* Without root, processes are counted by a resource limit as well. */
+int cgroup_accept(const struct cgroup_place *p, const struct sandbox_spec *s,
+		  struct err *e)
+{
+	struct cgroup_limits ask[CGROUP_LIMITS];
+
+	if (s->mode == SANDBOX_OFF || cgroup_plan(p, &s->limits, "", ask))
+		return 0;
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (ask[i].max > 0 && !ask[i].dir[0] &&
+		    (i != CGROUP_PIDS || geteuid() == 0))
+			return err_set(e, ERR_NOTALLOWED,
+				       "limits.%s cannot be enforced: there is "
+				       "no cgroup for it (see skep doctor); "
+				       "remove the limit, or run skepd where "
+				       "cgroups are delegated to it",
+				       kinds[i].name);
+	return 0;
+}
+
 void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS])
 {
 	char text[64];

@@ -68,6 +68,10 @@ void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);
 bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 		 const char *run, struct cgroup_limits out[CGROUP_LIMITS]);
 
+/* ERR_NOTALLOWED if s sets a limit that cannot be enforced here. */
+int cgroup_accept(const struct cgroup_place *p, const struct sandbox_spec *s,
+		  struct err *e);
+
 /* Before the process exists: creates the directories and sets the limits. */
 void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS]);
 

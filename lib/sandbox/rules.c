@@ -80,7 +80,7 @@ static int begin_rules(struct landlock *f, enum rules_for who,
 	if (landlock_begin(f, who == RULES_COMMAND, e) ||
 	    allow_host(f, p, covered, e))
 		return -1;
-	return who == RULES_WORKER
+	return who == RULES_WORKER && p->own
 		       ? landlock_allow(f, p->own, LANDLOCK_WRITE, e)
 		       : 0;
 }

@@ -73,6 +73,36 @@ static void keep_path(struct namespaces_plan *s, const char *path, bool write)
 	s->nkept++;
 }
 
+static bool is_between(const char *cover, const char *dir, const char *path)
+{
+	return path_is_below(path, cover) && !path_is_below(dir, cover);
+}
+
+/* Whether the path is visible as a part of `dir`, since nothing between them is
+ * covered. */
+static bool is_seen_in(const char *dir, const char *path,
+		       const struct namespaces_plan *s)
+{
+	bool seen = path_is_below(path, dir) &&
+		    !(s->hidden && is_between(s->hidden, dir, path));
+
+	for (int i = 0; i < s->homes->n; i++)
+		seen = seen && !is_between(s->homes->dir[i], dir, path);
+	for (int i = 0; i < s->homes->nkeys; i++)
+		seen = seen && !is_between(s->homes->key[i], dir, path);
+	return seen;
+}
+
+/* A path in a writable one stays writable. */
+static void keep_shown(struct namespaces_plan *s,
+		       const struct sandbox_paths *written, const char *path)
+{
+	for (int i = 0; i < written->n; i++)
+		if (is_seen_in(written->path[i], path, s))
+			return;
+	keep_path(s, path, false);
+}
+
 /* homes must live as long as the plan. */
 static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 					 struct homes *homes)
@@ -102,7 +132,7 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 	for (int i = 0; i < spec->read.n; i++)
 		keep_path(&s, spec->read.path[i], false);
 	for (int i = 0; i < p->shown.n; i++)
-		keep_path(&s, p->shown.path[i], false);
+		keep_shown(&s, &spec->write, p->shown.path[i]);
 	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
 		keep_path(&s, seen[i], false);
 	return s;

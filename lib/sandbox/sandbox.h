@@ -18,7 +18,7 @@ struct sandbox_plan {
 	const char *workspace;           /* as commands see it */
 	struct sandbox_paths shown;      /* readable even if hidden */
 	const char *home;                /* $HOME of the commands, or NULL */
-	const char *own;                 /* directory of the agent's file */
+	const char *own; /* directory of the agent's file, or NULL */
 };
 
 struct sandbox {

@@ -184,12 +184,12 @@ static int check_paths(const cJSON *paths, struct err *e)
 	return 0;
 }
 
-int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
-		      struct arena *a, struct err *e)
+static int read_spec(struct sandbox_spec *s, const cJSON *definition,
+		     int network, struct arena *a, struct err *e)
 {
 	const cJSON *paths = cJSON_GetObjectItemCaseSensitive(definition,
 							      "paths");
-	int mode = SANDBOX_ON, network = NETWORK_NONE;
+	int mode = SANDBOX_ON;
 
 	*s = (struct sandbox_spec){0};
 	if (check_paths(paths, e) ||
@@ -202,6 +202,28 @@ int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 	s->mode = (enum sandbox_mode)mode;
 	s->network = (enum sandbox_network)network;
 	return 0;
+}
+
+int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
+		      struct arena *a, struct err *e)
+{
+	return read_spec(s, definition, NETWORK_NONE, a, e);
+}
+
+int sandbox_spec_read_plugin(struct sandbox_spec *s, const cJSON *settings,
+			     struct arena *a, struct err *e)
+{
+	static const char *const of_runs[] = {"disk", "runs"};
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(settings,
+							     "limits");
+
+	for (size_t i = 0; i < sizeof of_runs / sizeof *of_runs; i++)
+		if (cJSON_GetObjectItemCaseSensitive(list, of_runs[i]))
+			return err_set(e, ERR_INVALID,
+				       "limits.%s is not available for a "
+				       "plugin",
+				       of_runs[i]);
+	return read_spec(s, settings, NETWORK_HOST, a, e);
 }
 
 void sandbox_spec_copy(const cJSON *definition, struct buf *out)

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /*
- * The members of an agent's definition that configure its sandbox:
+ * The members of an agent's definition that configure its sandbox. A plugin has
+ * the same members among its settings:
  *
  *   "sandbox": "on"        no run without namespaces; other missing parts are
  *                          reported
@@ -64,6 +65,11 @@ struct sandbox_spec {
  * member. */
 int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 		      struct arena *a, struct err *e);
+
+/* The same from the settings of a plugin. A plugin connects to its platform, so
+ * its default network is the host's. It has no limits.disk and limits.runs. */
+int sandbox_spec_read_plugin(struct sandbox_spec *s, const cJSON *settings,
+			     struct arena *a, struct err *e);
 
 /* The existing members, as one JSON object for the worker. */
 void sandbox_spec_copy(const cJSON *definition, struct buf *out);

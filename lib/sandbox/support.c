@@ -84,7 +84,7 @@ int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
 
 	if (s->mode == SANDBOX_REQUIRED && first > 0)
 		return err_set(e, ERR_NOTALLOWED,
-			       "the agent requires a sandbox that this "
+			       "the definition requires a sandbox that this "
 			       "machine does not support: %.*s",
 			       first, lacks->p);
 	if (s->mode == SANDBOX_ON && !o->namespaces)

@@ -165,23 +165,45 @@ static int64_t age_of(int at, const char *name)
 			      st.st_mtim.tv_nsec / 1000000);
 }
 
-static int sweep_dir(int top, const char *name, int64_t age)
+static DIR *open_below(int top, const char *name)
 {
 	int at = openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = at < 0 ? NULL : fdopendir(at);
+
+	if (!d && at >= 0)
+		close(at);
+	return d;
+}
+
+static int sweep_dir(int top, const char *name, int64_t age)
+{
+	DIR *d = open_below(top, name);
 	int gone = 0;
 
-	if (!d) {
-		if (at >= 0)
-			close(at);
+	if (!d)
 		return 0;
-	}
 	for (struct dirent *f; (f = readdir(d)) != NULL;)
-		if (age_of(at, f->d_name) >= age &&
-		    unlinkat(at, f->d_name, 0) == 0)
+		if (age_of(dirfd(d), f->d_name) >= age &&
+		    unlinkat(dirfd(d), f->d_name, 0) == 0)
 			gone++;
 	closedir(d);
 	unlinkat(top, name, AT_REMOVEDIR); /* stays if it is not empty */
+	return gone;
+}
+
+/* The messages of a plugin channel. The directory itself stays: the sandbox of
+ * the plugin shows it. */
+static int sweep_channel(int top, const char *name, int64_t age)
+{
+	DIR *d = open_below(top, name);
+	int gone = 0;
+
+	if (!d)
+		return 0;
+	for (struct dirent *f; (f = readdir(d)) != NULL;)
+		if (is_ours(f->d_name))
+			gone += sweep_dir(dirfd(d), f->d_name, age);
+	closedir(d);
 	return gone;
 }
 
@@ -192,9 +214,12 @@ int media_sweep(const char *dir, int64_t age, struct err *e)
 
 	if (!d)
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", dir);
-	for (struct dirent *f; (f = readdir(d)) != NULL;)
+	for (struct dirent *f; (f = readdir(d)) != NULL;) {
 		if (is_ours(f->d_name))
 			gone += sweep_dir(dirfd(d), f->d_name, age);
+		else if (id_is(ID_CHANNEL, f->d_name))
+			gone += sweep_channel(dirfd(d), f->d_name, age);
+	}
 	closedir(d);
 	return gone;
 }

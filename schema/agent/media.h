@@ -35,8 +35,8 @@ int media_list(struct sql *db, const char *sid, int64_t seq,
 int media_materialise(struct sql *db, const char *aid, const char *dir,
 		      const char **path, struct arena *a, struct err *e);
 
-/* Removes what was materialised below dir and not asked for during the last
- * `age` ms; returns how many files. A directory that is not there is fine. */
+/* Removes what was materialised below dir, or below dir/CHANNEL for a plugin, and
+ * not asked for during the last `age` ms; returns how many files. A directory that is not there is fine. */
 int media_sweep(const char *dir, int64_t age, struct err *e);
 
 #endif

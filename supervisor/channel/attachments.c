@@ -40,6 +40,11 @@ int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 
 /* --- files ------------------------------------------------------------ */
 
+struct home_path channel_media_dir(const struct channel *c)
+{
+	return home_join(&c->sup->home, HOME_MEDIA, c->id);
+}
+
 struct sweep {
 	uv_work_t work;
 	struct home_path dir;

@@ -4,6 +4,7 @@
 #include "lib/base/err.h"
 #include "lib/base/id.h"
 #include "lib/json/json.h"
+#include "schema/home.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,10 @@ struct channel_media {
 
 int channel_media_open(struct supervisor *s, struct err *e);
 void channel_media_tick(struct supervisor *s);
+
+/* Where the attachments of its outgoing messages become files. A plugin sees only
+ * its own. */
+struct home_path channel_media_dir(const struct channel *c);
 
 /* Stores the attachments of a message, within the limits of the channel (NULL:
  * it is gone). */

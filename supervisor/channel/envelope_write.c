@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/base64.h"
 #include "schema/control/channel/attachment.h"
+#include "supervisor/channel/attachments.h"
 
 #include <string.h>
 
@@ -145,7 +146,7 @@ static int add_item(const struct inflight *p, const struct media_use_row *m,
 		    struct buf *out, struct arena *a, struct err *e)
 {
 	struct supervisor *s = p->channel->sup;
-	struct home_path dir = home_path(&s->home, HOME_MEDIA);
+	struct home_path dir = channel_media_dir(p->channel);
 	const char *path;
 
 	if (blob_materialise(s->db, m, dir.text, &path, a, e))

@@ -87,9 +87,6 @@ void queue_set_alarm(struct supervisor *s);
 int run_sandbox_make(struct active_run *l, const struct sandbox_spec *spec,
 		     struct err *e);
 int run_sandbox_drop(struct active_run *l, struct err *e);
-/* ERR_NOTALLOWED: it names a limit that cannot be enforced here. */
-int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
-		       struct err *e);
 void run_sandbox_log_missing(
 	struct supervisor *s); /* to the log, what is missing */
 

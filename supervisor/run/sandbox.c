@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
 						 [CGROUP_CPU] = "cpu",
@@ -69,27 +68,6 @@ int run_sandbox_drop(struct active_run *l, struct err *e)
 	if (l->gave_tree_away) /* it stays while a process is in it */
 		return 0;
 	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
-}
-
-/* Without root, processes are counted by a resource limit as well. */
-int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
-		       struct err *e)
-{
-	struct cgroup_limits ask[CGROUP_LIMITS];
-
-	if (spec->mode == SANDBOX_OFF ||
-	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))
-		return 0;
-	for (int i = 0; i < CGROUP_LIMITS; i++)
-		if (ask[i].max > 0 && !ask[i].dir[0] &&
-		    (i != CGROUP_PIDS || geteuid() == 0))
-			return err_set(e, ERR_NOTALLOWED,
-				       "limits.%s cannot be enforced: there is "
-				       "no cgroup for it (see skep doctor); "
-				       "remove the limit, or run skepd where "
-				       "cgroups are delegated to it",
-				       names[i]);
-	return 0;
 }
 
 void run_sandbox_log_missing(struct supervisor *s)

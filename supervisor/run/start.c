@@ -150,7 +150,7 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 
 	if (add_media(c, spec, e) ||
 	    sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
-	    run_sandbox_refuse(c->sup, &c->spec, e))
+	    cgroup_accept(&c->sup->place.limits, &c->spec, e))
 		return -1;
 	sandbox_spec_copy(spec, &b);
 	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);

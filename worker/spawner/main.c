@@ -177,6 +177,7 @@ static void become_worker(const struct spawn_send *ask, const int *fds)
 static void become_shim(const struct spawn_send *ask, const int *fds)
 {
 	leave_spawner(shim_name, ask->run);
+	cgroup_join(ask->limits, ask->cgroup);
 	exit(plugin_shim_main(fds));
 }
 

@@ -3,7 +3,9 @@
 #include "lib/base/clock.h"
 #include "lib/os/proc.h"
 #include "lib/os/process_tree.h"
+#include "worker/spawner/plugin_start.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,11 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,11 +26,19 @@
 #define NS_PER_MS 1000000
 
 /* After the end of skepd no process receives it. */
-static void send_event(enum shim_event_kind kind, int value)
+static void send_event(const struct shim_event *event)
 {
-	struct shim_event event = {(int32_t)kind, value};
+	(void)!send(EVENTS, event, sizeof *event, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
 
-	(void)!send(EVENTS, &event, sizeof event, MSG_NOSIGNAL | MSG_DONTWAIT);
+static void send_refusal(const struct err *e)
+{
+	struct shim_event event = {.kind = SHIM_REFUSED};
+
+	static_assert(sizeof event.text == sizeof e->text,
+		      "an event has room for the reason");
+	memcpy(event.text, e->text, sizeof event.text);
+	send_event(&event);
 }
 
 /* --- the command ------------------------------------------------------ */
@@ -59,9 +67,8 @@ static void execute(char **argv)
 	errno = worth;
 }
 
-/* skepd ignores some signals, and its service manager expects words from it
- * alone. */
-static void reset_inherited(const char *home, const char *channel)
+/* skepd ignores some signals. */
+static void reset_signals(void)
 {
 	sigset_t none;
 
@@ -69,43 +76,80 @@ static void reset_inherited(const char *home, const char *channel)
 		(void)signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The service manager of skepd expects notifications from skepd alone. */
+static void set_environment(const struct plugin_start *s)
+{
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_PID");
 	unsetenv("WATCHDOG_USEC");
-	setenv("SKEP_HOME", home, 1);
-	setenv("SKEP_CHANNEL", channel, 1);
+	setenv("SKEP_HOME", s->home, 1);
+	setenv("SKEP_CHANNEL", s->channel, 1);
 }
 
-/* Leads a session of its own, and is killed if the shim is. */
-static void become_plugin(char **words, int failed, pid_t shim)
+struct birth {
+	const struct plugin_start *start;
+	const struct sandbox *box; /* or NULL */
+	int failed;
+	pid_t shim;
+};
+
+static bool enter_sandbox(const struct birth *b)
 {
+	return (!b->box || sandbox_enter_namespaces(b->box) == 0) &&
+	       chdir(b->start->home) == 0 &&
+	       (!b->box || sandbox_enforce(b->box) == 0);
+}
+
+/* Leads a session of its own, and is killed if the shim is. In a PID namespace
+ * the shim has no number. The memory is the shim's: system calls only. */
+static void become_plugin(void *arg)
+{
+	const struct birth *b = arg;
+	pid_t parent;
 	int sys;
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != shim)
+	parent = getppid();
+	if (parent && parent != b->shim)
 		_exit(127);
-	reset_inherited(words[0], words[1]);
-	proc_oom_score(PROC_OOM_WORKER);
-	if (chdir(words[0]) == 0)
-		execute(words + 2);
+	reset_signals();
+	if (enter_sandbox(b))
+		execute(b->start->argv);
 	sys = errno;
-	(void)!write(failed, &sys, sizeof sys);
+	(void)!write(b->failed, &sys, sizeof sys);
 	_exit(127);
 }
 
-/* Its pid; -1 with errno. */
-static pid_t start_plugin(char **words)
+static int explain_failure(const struct plugin_start *s, int sys, struct err *e)
 {
-	pid_t shim = getpid(), pid;
+	bool hidden = sys == ENOENT && plugin_start_box(s);
+
+	return err_set(e, ERR_NOTFOUND, "cannot start %s: %s%s", s->argv[0],
+		       strerror(sys),
+		       hidden ? " in the sandbox, which has its own /tmp and "
+				"hides home directories; the setting paths "
+				"shows more (docs/SANDBOX.md)"
+			      : "");
+}
+
+/* Its pid, or -1. */
+static pid_t start_plugin(const struct plugin_start *s, struct err *e)
+{
+	struct birth b = {
+		.start = s, .box = plugin_start_box(s), .shim = getpid()};
 	int failed[2], sys = 0;
 	ssize_t n = 0;
+	pid_t pid;
 
 	if (pipe2(failed, O_CLOEXEC))
-		return -1;
-	pid = fork();
-	if (pid == 0)
-		become_plugin(words, failed[1], shim);
+		return err_errno_set(e, "cannot create a pipe for a plugin");
+	b.failed = failed[1];
+	pid = sandbox_start(b.box, become_plugin, &b);
+	if (pid < 0)
+		err_errno_set(e, "cannot fork a plugin");
 	close(failed[1]);
 	if (pid > 0) /* closed by exec, or with the reason of its failure */
 		n = read(failed[0], &sys, sizeof sys);
@@ -113,8 +157,7 @@ static pid_t start_plugin(char **words)
 	if (n <= 0)
 		return pid;
 	(void)waitpid(pid, NULL, 0);
-	errno = sys;
-	return -1;
+	return explain_failure(s, sys, e);
 }
 
 /* --- the tree --------------------------------------------------------- */
@@ -126,7 +169,8 @@ static bool all_gone(pid_t plugin, int *status)
 	bool empty = tree_reap(plugin, status);
 
 	if (!known && *status != NO_STATUS)
-		send_event(SHIM_ENDED, *status);
+		send_event(&(struct shim_event){.kind = SHIM_ENDED,
+						.value = *status});
 	return empty;
 }
 
@@ -191,27 +235,6 @@ static int watch(pid_t plugin, int signals)
 
 /* --- the start -------------------------------------------------------- */
 
-/* HOME, CHANNEL, COMMAND …, NULL; NULL if there is no command. Mapped: a large
- * buffer of the heap would copy much of what is shared with the spawner. */
-static char **read_words(int fd)
-{
-	char *text, **words;
-	struct stat st;
-	size_t n = 0;
-
-	if (fstat(fd, &st) || st.st_size == 0)
-		return NULL;
-	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (text == MAP_FAILED)
-		return NULL;
-	for (off_t i = 0; i < st.st_size; i++)
-		n += text[i] == '\0';
-	words = n > 2 ? calloc(n + 1, sizeof *words) : NULL;
-	for (size_t i = 0; words && i < n; i++, text += strlen(text) + 1)
-		words[i] = text;
-	return words;
-}
-
 static void place_fds(const int fds[SHIM_FDS])
 {
 	dup2(fds[SHIM_FD_STDIN], 0);
@@ -233,28 +256,42 @@ static void close_pipes(void)
 	close(null);
 }
 
+/* The plugin is in its sandbox, and so is the shim from then on. */
+static pid_t start_confined(struct plugin_start *s, struct err *e)
+{
+	set_environment(s);
+	proc_oom_score(PROC_OOM_WORKER);
+	return tree_own(e) || plugin_start_confine(s, e) ? -1
+							 : start_plugin(s, e);
+}
+
 int plugin_shim_main(const int fds[SHIM_FDS])
 {
-	char **words = read_words(fds[SHIM_FD_START]);
+	struct plugin_start start;
 	pid_t plugin = -1;
 	sigset_t all;
 	struct err e;
-	int signals;
+	int signals, rc;
 
+	rc = plugin_start_read(&start, fds[SHIM_FD_START], &e);
 	place_fds(fds);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (skepd_is_gone())
 		return 0;
-	errno = ENOMEM; /* unless another reason is known */
-	if (words && signals >= 0 && tree_own(&e) == 0)
-		plugin = start_plugin(words);
+	if (rc == 0 && signals < 0)
+		rc = err_errno_set(&e, "cannot create a signalfd");
+	if (rc == 0)
+		plugin = start_confined(&start, &e);
 	if (plugin < 0) {
-		send_event(SHIM_REFUSED, errno);
+		send_refusal(&e);
+		plugin_start_end(&start);
 		return 0;
 	}
 	close_pipes();
-	send_event(SHIM_STARTED, plugin);
-	return watch(plugin, signals);
+	send_event(&(struct shim_event){.kind = SHIM_STARTED, .value = plugin});
+	rc = watch(plugin, signals);
+	plugin_start_end(&start);
+	return rc;
 }

@@ -1,6 +1,7 @@
 #include "schema/control/channel/channel.h"
 
 #include "lib/base/text.h"
+#include "lib/sandbox/spec.h"
 #include "schema/control/channel/mail_address.h"
 #include "schema/vocab.h"
 
@@ -202,19 +203,30 @@ static int check_order(const struct channel_config *c, struct err *e)
 	return 0;
 }
 
+static int read_all(struct channel_config *c, const char *kind,
+		    const cJSON *root, struct arena *a, struct err *e)
+{
+	struct sandbox_spec sandbox;
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, root)
+	{
+		if (set_one(c, kind, v, a, e))
+			return -1;
+	}
+	return strcmp(kind, "plugin") == 0
+		       ? sandbox_spec_read_plugin(&sandbox, root, a, e)
+		       : 0;
+}
+
 int channel_config_read(struct channel_config *c, const char *kind,
 			const char *json, struct arena *a, struct err *e)
 {
 	cJSON *root = json_parse_object("config", json, strlen(json), e);
-	const cJSON *v;
-	int rc = root ? 0 : -1;
+	int rc;
 
 	set_defaults(c);
-	cJSON_ArrayForEach(v, root)
-	{
-		if (rc == 0)
-			rc = set_one(c, kind, v, a, e);
-	}
+	rc = root ? read_all(c, kind, root, a, e) : -1;
 	cJSON_Delete(root);
 	if (rc || check_file("secret_file", c->secret_file, e) ||
 	    check_file("password_file", c->password_file, e))

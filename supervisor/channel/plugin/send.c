@@ -2,6 +2,7 @@
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "lib/json/json.h"
+#include "supervisor/channel/attachments.h"
 #include "supervisor/channel/envelope.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ static void add_cursor(struct plugin *p)
 void plugin_configure(struct plugin *p)
 {
 	const struct channel *c = p->channel;
-	struct home_path media = home_path(&c->sup->home, HOME_MEDIA);
+	struct home_path media = channel_media_dir(c);
 
 	begin_request(p, ++p->next_id, "channel.configure");
 	buf_adds(&p->outbox, "{\"name\":");

@@ -2,23 +2,10 @@
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"
-#include "lib/json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
-
-static void on_refused(struct plugin *p, int sys)
-{
-	const char *json = p->channel->command;
-	struct err e;
-	cJSON *list = json_parse("command", json, strlen(json), &e);
-
-	plugin_fail(p, "cannot start %s: %s",
-		    cJSON_GetArrayItem(list, 0)->valuestring, strerror(sys));
-	cJSON_Delete(list);
-}
 
 /* While the spawner has not answered, it may be the spawner that closed the
  * socket: its answer says why. */
@@ -45,7 +32,7 @@ static void on_shim_event(uv_poll_t *h, int status, int events)
 	else if (t.kind == SHIM_STARTED)
 		plugin_started(p, t.value);
 	else if (t.kind == SHIM_REFUSED)
-		on_refused(p, t.value);
+		plugin_fail(p, "%.*s", SHIM_TEXT - 1, t.text);
 	else
 		plugin_ended(p, t.value);
 }

@@ -40,6 +40,16 @@ static int64_t now_ms(const struct supervisor *s)
 	return (int64_t)uv_now(&s->loop);
 }
 
+/* Its files: no sandbox shows the directory now, and the next start makes it
+ * again. */
+static void remove_media_dir(const struct leaving *l)
+{
+	struct home_path dir = home_join(&l->sup->home, HOME_MEDIA,
+					 l->processes.cgroup);
+
+	(void)rmdir(dir.text); /* stays while there are files in it */
+}
+
 static void free_leaving(struct leaving *l)
 {
 	struct leaving **at = &l->sup->channels->leaving;
@@ -48,6 +58,7 @@ static void free_leaving(struct leaving *l)
 		at = &(*at)->next;
 	*at = l->next;
 	plugin_processes_fini(&l->processes);
+	remove_media_dir(l);
 	if (l->removed)
 		plugin_log_forget(l->sup, l->name);
 	free(l);

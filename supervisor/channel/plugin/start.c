@@ -1,44 +1,152 @@
-/* The start of a plugin: its command, pipes and log, for the spawner. */
+/* The start of a plugin: its command, sandbox, pipes and log, for the spawner. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"
 #include "ipc/start_message.h"
 #include "lib/json/json.h"
+#include "lib/os/file.h"
+#include "lib/sandbox/homes.h"
+#include "lib/sandbox/spec.h"
+#include "supervisor/channel/attachments.h"
 #include "supervisor/channel/plugin/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define START_MAX (16u << 20)
 
-static void add_word(struct buf *b, const char *word)
+/* A setting such as token_file names a file in credentials/. */
+static bool names_secret(const cJSON *setting)
 {
-	buf_add(b, word, strlen(word) + 1);
+	static const char end[] = "_file";
+	const char *value = cJSON_GetStringValue(setting);
+	size_t n = strlen(setting->string);
+
+	return value && value[0] && value[0] != '.' && !strchr(value, '/') &&
+	       n > sizeof end - 1 &&
+	       !strcmp(setting->string + n - (sizeof end - 1), end);
+}
+
+/* Whether the word names a program that the user has put into the home, the
+ * current directory of the plugin. *path is where; the files of skep are not
+ * meant. */
+static bool is_in_home(const struct home *h, const char *word,
+		       struct home_path *path)
+{
+	char root[PATH_MAX], real[PATH_MAX];
+	size_t n;
+
+	if ((size_t)snprintf(path->text, sizeof path->text, "%s%s%s",
+			     word[0] == '/' ? "" : h->root,
+			     word[0] == '/' ? "" : "/",
+			     word) >= sizeof path->text ||
+	    !realpath(h->root, root) || !realpath(path->text, real))
+		return false;
+	n = strlen(root);
+	if (strncmp(real, root, n) != 0 || real[n] != '/' ||
+	    (size_t)snprintf(path->text, sizeof path->text, "%s%s", h->root,
+			     real + n) >= sizeof path->text)
+		return false;
+	for (int i = 0; i < HOME_PLACES; i++)
+		if (path_is_below(path->text,
+				  home_path(h, (enum home_place)i).text))
+			return false;
+	return true;
+}
+
+static void add_path(struct buf *b, const char *path)
+{
+	if (b->p[b->n - 1] != '[')
+		buf_addc(b, ',');
+	json_add_string(b, path, strlen(path));
+}
+
+static void add_programs(struct buf *b, const struct channel *c)
+{
+	struct err ignored; /* it was checked when it was stored */
+	cJSON *list = json_parse("command", c->command, strlen(c->command),
+				 &ignored);
+	struct home_path path;
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (is_in_home(&c->sup->home, v->valuestring, &path))
+			add_path(b, path.text);
+	}
+	cJSON_Delete(list);
+}
+
+static void add_shown(struct buf *b, const struct channel *c,
+		      const cJSON *settings)
+{
+	const cJSON *v;
+
+	buf_adds(b, ",\"shown\":[");
+	add_path(b, channel_media_dir(c).text);
+	cJSON_ArrayForEach(v, settings)
+	{
+		if (names_secret(v))
+			add_path(b, home_join(&c->sup->home, HOME_CREDENTIALS,
+					      v->valuestring)
+					    .text);
+	}
+	add_programs(b, c);
+	buf_addc(b, ']');
 }
 
 /* As ipc/plugin_shim.h has it: a descriptor to read it from; -1. */
-static int make_start_message(const struct channel *c, struct err *e)
+static int make_start_message(const struct channel *c, const cJSON *settings,
+			      struct err *e)
 {
 	struct buf b = BUF_MAX(START_MAX);
-	struct err ignored;
-	cJSON *list = json_parse("command", c->command, strlen(c->command),
-				 &ignored);
-	const cJSON *v;
 	int fd;
 
-	add_word(&b, c->sup->home.root);
-	add_word(&b, c->name);
-	cJSON_ArrayForEach(v, list)
-	{
-		add_word(&b, v->valuestring);
-	}
-	cJSON_Delete(list);
-	fd = start_text_to_fd(&b, e);
+	json_add_member(&b, "home", c->sup->home.root);
+	json_add_member(&b, "channel", c->name);
+	buf_addf(&b, ",\"command\":%s,\"sandbox\":", c->command);
+	sandbox_spec_copy(settings, &b);
+	add_shown(&b, c, settings);
+	buf_addc(&b, '}');
+	fd = buf_ok(&b, "the start message of a plugin", e)
+		     ? -1
+		     : start_text_to_fd(&b, e);
 	buf_fini(&b);
+	return fd;
+}
+
+/* The start message, and the cgroup with its limits. */
+static int make_request(const struct plugin *p, struct spawn_send *ask,
+			struct err *e)
+{
+	const struct channel *c = p->channel;
+	const struct tree_place *place = &c->sup->place;
+	struct home_path media = channel_media_dir(c);
+	cJSON *settings = json_parse_object("config", c->json, strlen(c->json),
+					    e);
+	struct sandbox_spec spec;
+	struct arena a = {0};
+	int fd = -1;
+
+	*ask = (struct spawn_send){.program = SPAWN_PLUGIN};
+	memcpy(ask->run, p->processes.tag, sizeof ask->run);
+	tree_cgroup(place, p->processes.cgroup, ask->cgroup);
+	if (settings && file_make_dir(media.text, 0700, e) == 0 &&
+	    sandbox_spec_read_plugin(&spec, settings, &a, e) == 0 &&
+	    cgroup_accept(&place->limits, &spec, e) == 0) {
+		if (spec.mode != SANDBOX_OFF)
+			(void)cgroup_plan(&place->limits, &spec.limits,
+					  p->processes.cgroup, ask->limits);
+		fd = make_start_message(c, settings, e);
+	}
+	cJSON_Delete(settings);
+	arena_fini(&a);
 	return fd;
 }
 
@@ -49,26 +157,16 @@ static void close_all(const int *fds, int n)
 			close(fds[i]);
 }
 
-static void request_shim(struct plugin *p, const int fds[SHIM_FDS])
-{
-	struct supervisor *s = p->channel->sup;
-	struct spawn_send ask = {.program = SPAWN_PLUGIN};
-
-	memcpy(ask.run, p->processes.tag, sizeof ask.run);
-	tree_cgroup(&s->place, p->processes.cgroup, ask.cgroup);
-	p->processes.spawn = PLUGIN_REQUESTED;
-	spawn_send(&s->spawn, &ask, fds, SHIM_FDS);
-}
-
 int plugin_start(struct plugin *p, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, events[2] = {-1, -1};
 	int log = -1, start = -1;
+	struct spawn_send ask;
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, events))
 		err_errno_set(e, "cannot create a pipe for a plugin");
-	else if ((start = make_start_message(p->channel, e)) >= 0)
+	else if ((start = make_request(p, &ask, e)) >= 0)
 		log = plugin_log_open(p->channel->sup, p->channel->name, e);
 	if (log < 0) {
 		close_all((int[]){in[0], in[1], out[0], out[1], events[0],
@@ -78,10 +176,13 @@ int plugin_start(struct plugin *p, struct err *e)
 	}
 	plugin_pipe_open(p, in[1], out[0]);
 	plugin_events_open(p, events[0]);
-	request_shim(p, (int[SHIM_FDS]){[SHIM_FD_START] = start,
-					[SHIM_FD_STDIN] = in[0],
-					[SHIM_FD_STDOUT] = out[1],
-					[SHIM_FD_STDERR] = log,
-					[SHIM_FD_EVENTS] = events[1]});
+	p->processes.spawn = PLUGIN_REQUESTED;
+	spawn_send(&p->channel->sup->spawn, &ask,
+		   (int[SHIM_FDS]){[SHIM_FD_START] = start,
+				   [SHIM_FD_STDIN] = in[0],
+				   [SHIM_FD_STDOUT] = out[1],
+				   [SHIM_FD_STDERR] = log,
+				   [SHIM_FD_EVENTS] = events[1]},
+		   SHIM_FDS);
 	return 0;
 }

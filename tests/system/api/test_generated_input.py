@@ -3,6 +3,7 @@ wrong value. Nothing crashes, and an error names the setting."""
 import json
 
 import lib
+from plugin_lib import paths
 from web_lib import Skepd
 
 VALUES = [None, "", "x", 7, -1, 1.5, 10 ** 30, True, [], [1], {}, {"a": 1},
@@ -358,7 +359,8 @@ for line in sys.stdin:
 
 def answering(s, home, name, which, n, **config):
     status, answer = s.ask("PUT", "/v1/channels/" + name, {
-        "kind": "plugin", "config": dict({"backoff": 50}, **config),
+        "kind": "plugin", "config": dict(
+            {"backoff": 50, "paths": paths(home)}, **config),
         "command": ["python3", "-SI", str(home.path / "answering.py"), which,
                     str(n), str(home.dir / name)]})
     assert status == 200, answer

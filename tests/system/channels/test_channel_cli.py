@@ -7,7 +7,7 @@ import subprocess
 
 import lib
 from channel_lib import deliveries, receiver, settled, webhook
-from plugin_lib import marked, nobody_left, show, until
+from plugin_lib import marked, nobody_left, paths, show, until
 from skepd_lib import Refused, host
 
 STUB = r'''
@@ -315,7 +315,8 @@ def test_what_is_under_way_when_its_channel_goes_may_be_answered(home):
     for i, verb in enumerate(("disable", "set", "rm")):
         sent = home.dir / ("sent%d" % i)
         name = "p%d" % i
-        home.skep("channel", "add", name, "plugin", "--", "python3",
+        home.skep("channel", "add", name, "plugin", "--set",
+                  "paths=" + json.dumps(paths(home)), "--", "python3",
                   str(script), str(sent))
         until(h, name, "ready")
         ident = h.call("POST", "/v1/deliveries", {"channel": name, "body": {
@@ -329,7 +330,8 @@ def test_what_is_under_way_when_its_channel_goes_may_be_answered(home):
         assert (row["id"], row["state"], row["attempts"]) == (
             ident, "delivered", 1), row
     lib.eventually(lambda: show(h, "p1")["starts"] == 2, 30, "a new start")
-    assert until(h, "p1", "ready")["config"] == {"colour": "red"}
+    assert until(h, "p1", "ready")["config"] == {
+        "colour": "red", "paths": paths(home)}
     lib.eventually(lambda: show(h, "p0")["state"] is None, 30, "its end")
     assert "is disabled" in home.refused(65, "channel", "test", "p0")
     h.down()
@@ -340,8 +342,9 @@ def test_what_is_under_way_when_its_channel_goes_is_unknown(home):
     h = host(home)
     script, sent = home.dir / "slow.py", home.dir / "sent"
     script.write_text(SLOW)
-    home.skep("channel", "add", "p", "plugin", "--set", "timeout=30s", "--",
-              "python3", str(script), str(sent))
+    home.skep("channel", "add", "p", "plugin", "--set", "timeout=30s", "--set",
+              "paths=" + json.dumps(paths(home)), "--", "python3", str(script),
+              str(sent))
 
     def one(state):
         [d] = lib.eventually(lambda: deliveries(h, state=state), 30, state)

@@ -15,6 +15,7 @@ import time
 
 import lib
 from channel_lib import SECRET, outbox_is_taken, receiver, secret, sign
+from plugin_lib import paths
 from skepd_lib import Connection, Host, OVER, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 
@@ -103,7 +104,8 @@ def run_case(home, point, action, nth, plan):
         "url": r.url, "agent": "echo", "backoff": 50, "timeout": 3000}})
     out = home.dir / "out"
     case.ask("PUT", "/v1/channels/post", {
-        "kind": "plugin", "config": {"outbox": str(out), "agent": "echo"},
+        "kind": "plugin", "config": {"outbox": str(out), "agent": "echo",
+                                     "paths": paths(home)},
         "command": [sys.executable, str(EXAMPLES / "mailbox.py")]})
     case.ask("PUT", "/v1/agents/echo", {"driver": "exec", "config": {
         "shell": "cat", "stdin": "text"}})

@@ -21,7 +21,7 @@ def elsewhere(home):
 
 
 def test_a_restored_home_leaves_the_first_one_alone(home):
-    b = Bad(home, "escape", message=False)
+    b = Bad(home, "escape", message=False, sandbox="off")
     first = until(b.h, "bad", "ready")
     child = int(lib.eventually(lambda: b.notes("escaped"), 30, "its child")[0])
     archive = home.dir / "backup"
@@ -109,7 +109,7 @@ def held(home, cgroup):
                                h.bin / "skepd", stderr=log)
     lib.eventually(h.answers, 60, "an answer of skepd")
     child = home.dir / "child"
-    plugin(h, "held", sys.executable, "-c", HELD, child)
+    plugin(h, "held", sys.executable, "-c", HELD, child, sandbox="off")
     pid = int(lib.eventually(lambda: child.exists() and child.read_text(), 30,
                              "its child"))
 

@@ -65,6 +65,7 @@ class Escape(Bad):
     def __init__(self, home, mode="escape", cgroup="off", **more):
         home.undo.append(self.end_them)  # done after the end of skepd
         more["cgroup"] = self.cgroup = cgroup
+        more["sandbox"] = "off"  # in one, no process can get out of sight
         super().__init__(home, mode, message=False, **more)
         row = until(self.h, "bad", "ready")
         if cgroup != "off" and not cgroups_of(self.channel):
@@ -294,7 +295,7 @@ def test_skepd_does_not_wait_for_one_that_was_not_forked(home):
 
 
 def test_one_that_runs_away_is_caught(home):
-    e = Bad(home, "run away", message=False)
+    e = Bad(home, "run away", message=False, sandbox="off")
     until(e.h, "bad", "ready")
     mine = shim(e.channel)
 

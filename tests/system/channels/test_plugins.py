@@ -9,7 +9,7 @@ import sys
 
 import lib
 from channel_lib import deliveries, post
-from plugin_lib import delivered, plugin, processes
+from plugin_lib import delivered, paths, plugin, processes
 from skepd_lib import Host, host
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -215,7 +215,8 @@ def test_a_receipt_comes_before_the_agent_is_done_and_events_are_noted(home):
             "while [ ! -e gate ]; do sleep 0.05; done; cat"})
     log = home.dir / "log"
     h.call("PUT", "/v1/channels/x", {
-        "kind": "plugin", "config": {"log": str(log), "agent": "wait"},
+        "kind": "plugin", "config": {"log": str(log), "agent": "wait",
+                                     "paths": paths(home)},
         "command": [sys.executable, "-c", TELEGRAPH]})
 
     def told():

@@ -8,6 +8,7 @@ import sys
 
 import lib
 from channel_lib import deliveries, echo, receiver, say, settled, webhook
+from plugin_lib import paths
 from skepd_lib import Host, QUICK, Refused, host
 from test_plugins import EXAMPLES, lines
 from test_skepd_bad import fill_up, small_disk
@@ -43,7 +44,8 @@ def test_an_attachment_comes_in_and_goes_out_on_every_kind(home):
     h.call("PUT", "/v1/channels/log", {"kind": "file", "config": {
         "path": str(home.dir / "log")}})
     h.call("PUT", "/v1/channels/post", {
-        "kind": "plugin", "config": {"outbox": str(home.dir / "out")},
+        "kind": "plugin", "config": {"outbox": str(home.dir / "out"),
+                                     "paths": paths(home)},
         "command": [sys.executable, str(EXAMPLES / "mailbox.py")]})
     code = """
 import base64, json, re, sys

@@ -9,12 +9,20 @@ from channel_lib import deliveries, post, receiver, webhook
 from skepd_lib import Host, host
 
 SCRIPT = pathlib.Path(__file__).resolve().parent / "bad_plugin.py"
+EXAMPLES = SCRIPT.parents[3] / "docs" / "examples"
+
+
+def paths(home):
+    """The setting `paths` of a plugin whose files are beside the home. The tests
+    may be in a directory that the sandbox hides."""
+    return {"write": [str(home.dir), str(SCRIPT.parent), str(EXAMPLES)]}
 
 
 def plugin(h, name, *command, **config):
     h.call("PUT", "/v1/channels/" + name, {
         "kind": "plugin", "command": [str(c) for c in command],
-        "config": dict({"backoff": 50, "timeout": 1000}, **config)})
+        "config": dict({"backoff": 50, "timeout": 1000,
+                        "paths": paths(h.home)}, **config)})
 
 
 def show(h, name):
@@ -23,7 +31,8 @@ def show(h, name):
 
 def tagged(ident):
     """Living processes with the tag of a channel's id, in any home: pid, and
-    whether it is a shim. (The spawner has the tag of its last child.)"""
+    whether it is a shim. (The spawner has the tag of its last child, and the
+    first process in a sandbox that of the plugin.)"""
     tag = b"SKEP_RUN_ID=" + ident.encode() + b"@"
     found = []
     for entry in os.listdir("/proc"):
@@ -32,7 +41,7 @@ def tagged(ident):
             env = (place / "environ").read_bytes()
             if tag in env and not Host.is_zombie(int(entry)):
                 name = (place / "comm").read_text().strip()
-                if name != "skep-spawner":
+                if name not in ("skep-spawner", "skep-init"):
                     found.append((int(entry), name == "skep-plugin"))
         except (OSError, ValueError):
             pass

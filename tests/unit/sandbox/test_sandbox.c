@@ -46,6 +46,25 @@ static void a_definition_that_says_nothing_is_confined(void **state)
 	arena_fini(&a);
 }
 
+static void a_plugin_has_the_network_of_the_host(void **state)
+{
+	static const char other[] = "{\"network\":\"none\"}";
+	cJSON *none = cJSON_CreateObject(), *set = cJSON_Parse(other);
+	struct sandbox_spec s;
+	struct arena a = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sandbox_spec_read_plugin(&s, none, &a, &e), 0);
+	assert_int_equal(s.mode, SANDBOX_ON);
+	assert_int_equal(s.network, NETWORK_HOST);
+	assert_int_equal(sandbox_spec_read_plugin(&s, set, &a, &e), 0);
+	assert_int_equal(s.network, NETWORK_NONE);
+	cJSON_Delete(none);
+	cJSON_Delete(set);
+	arena_fini(&a);
+}
+
 static void words_and_amounts_are_read(void **state)
 {
 	struct sandbox_spec s;
@@ -282,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_definition_that_says_nothing_is_confined),
+		cmocka_unit_test(a_plugin_has_the_network_of_the_host),
 		cmocka_unit_test(words_and_amounts_are_read),
 		cmocka_unit_test(a_slip_is_named),
 		cmocka_unit_test(what_a_machine_lacks_is_said_with_what_helps),

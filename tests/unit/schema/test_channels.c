@@ -114,6 +114,9 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 		{"{\"kind\":\"file\",\"command\":[\"x\"]}", "only a plugin"},
 		{"{\"kind\":\"plugin\"}", "command"},
 		{"{\"kind\":\"plugin\",\"command\":[]}", "command"},
+		{"{\"kind\":\"plugin\",\"command\":[\"x\"],\"config\":{"
+		 "\"limits\":{\"disk\":1}}}",
+		 "limits.disk is not available for a plugin"},
 		{"{\"kind\":\"smtp\"}", "server and from"},
 		{"{\"kind\":\"file\",\"colour\":1}", "colour"},
 	};

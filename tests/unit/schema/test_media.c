@@ -1,6 +1,7 @@
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 #include "schema/agent/media.h"
 
@@ -139,6 +140,24 @@ static void a_path_is_made_on_demand_and_swept(void **state)
 	assert_string_equal(content_of(newer), "two");
 }
 
+static void files_of_a_plugin_are_swept_and_its_directory_stays(void **state)
+{
+	struct id channel = id_new(ID_CHANNEL), message = id_new(ID_DELIVERY);
+	const char *top = temp_join(&dir, "media/plugin");
+	const char *own = arena_printf(&mem, "%s/%s", top, channel.text);
+	const char *sub = arena_printf(&mem, "%s/%s", own, message.text);
+	const char *path = arena_printf(&mem, "%s/a", sub);
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(file_make_dir(sub, 0700, &e), 0);
+	assert_int_equal(atomic_file_write(path, "x", 1, 0600, &e), 0);
+	assert_int_equal(media_sweep(top, 60000, &e), 0);
+	assert_int_equal(media_sweep(top, 0, &e), 1);
+	assert_int_equal(access(sub, F_OK), -1);
+	assert_int_equal(access(own, F_OK), 0);
+}
+
 static void half_a_file_is_never_taken_for_the_whole(void **state)
 {
 	struct artifact_key key = {"media", "ses_1", "1", "a"};
@@ -170,6 +189,7 @@ int main(void)
 		TEST(an_attachment_is_served_by_message_and_path),
 		TEST(attachments_go_with_their_session),
 		TEST(a_path_is_made_on_demand_and_swept),
+		TEST(files_of_a_plugin_are_swept_and_its_directory_stays),
 		TEST(half_a_file_is_never_taken_for_the_whole),
 	};
 
