@@ -178,10 +178,10 @@ step_system() {
 		--more "$(($(nproc) * 6))" # most only wait
 }
 
-# Random kills while clients of every kind write. One minute unless
+# Random kills while clients of every kind write. Half a minute unless
 # "tools/check torture MINUTES" asks for more; then with a new seed.
 step_torture() {
-	local args=(--minutes 1 --seed 1)
+	local args=(--minutes 0.5 --seed 1)
 	[[ -n $minutes ]] && args=(--minutes "$minutes")
 	python3 tests/torture/torture.py --bin build/release --keep "${args[@]}"
 }
