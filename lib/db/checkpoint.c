@@ -196,14 +196,25 @@ void log_keep(struct sql *db)
 	sqlite3_db_config(db->conn, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
-void sql_keep_wal(struct sql *db, int64_t bytes)
+static bool is_within(const struct sql *db, int64_t bytes)
 {
 	struct stat st;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof path, "%s-wal", db->path);
-	if (stat(path, &st) == 0 && st.st_size <= bytes)
+	return stat(path, &st) == 0 && st.st_size <= bytes;
+}
+
+void sql_keep_wal(struct sql *db, int64_t bytes)
+{
+	if (is_within(db, bytes))
 		log_keep(db);
+}
+
+bool sql_can_stay_open(struct sql *db, int64_t bytes)
+{
+	return db->depth == 0 && !log_is_long(db) && !sql_lost(db) &&
+	       is_within(db, bytes);
 }
 
 /* If another process is in the queue, it has the file open and keeps its log. */

@@ -37,6 +37,10 @@ int sql_save_log(struct sql *db, struct err *e);
 void sql_checkpoint_at(struct sql *db, int frames);
 #define SQL_LOG_FRAMES 4000
 
+/* For a process that exits now: whether closing would only free memory, because
+ * a WAL of up to `bytes` is left (see sql_keep_wal). */
+bool sql_can_stay_open(struct sql *db, int64_t bytes);
+
 /* The version of the library at run time, and whether it has the defect that
  * makes checkpoints beside writers unsafe (the "WAL-reset bug"; see
  * lib/db/checkpoint.c). */

@@ -33,7 +33,8 @@
 #define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
 #define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
 #define SWEEP_AGE_MS  600000
-#define SWEEP_MAX     64
+#define SWEEP_RUNS    16 /* of an agent, between two sweeps by its runs */
+#define SWEEP_MAX     1024
 
 /* Our own session and group, nothing inherited but the log. */
 static int settle_in(struct err *e)
@@ -336,15 +337,16 @@ static int end_attempt(struct run *r, struct run_end *end)
 	return rc ? err_exit_status(e.code) : 0;
 }
 
-/* A little at the end of each run: no agent's file fills up with what nobody
- * can see. What is wrong with it is not this run's trouble. */
+/* No agent's file fills up with data that nothing refers to. An error of this is
+ * not an error of the run. */
 static void sweep_some(struct run *r)
 {
+	struct transcript *j = &r->transcript;
 	struct swept swept;
 	struct err e;
 
-	if (r->transcript.open && agent_sweep(&r->transcript.file, SWEEP_AGE_MS,
-					      SWEEP_MAX, &swept, &e))
+	if (j->open && j->writer.run % SWEEP_RUNS == 0 &&
+	    agent_sweep(&j->file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 
@@ -363,7 +365,7 @@ static int attempt(struct run *r, int gate)
 		 LI("attempt", r->start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));
 	if (r->idle_ms == 0) { /* while the supervisor commits */
-		transcript_close(&r->transcript);
+		transcript_leave(&r->transcript);
 		confine_end(r);
 		mark(MARK_closed);
 	}
@@ -399,7 +401,7 @@ static int attempts(const struct msg_start *start, int gate, struct err *e)
 	} while (idle_wait(&r));
 	if (r.held)
 		(void)idle_end(&r, r.start->grace_ms, &ignored);
-	else if (!r.transcript.open && !r.box)
+	else if (!r.box)
 		leave_at_once(status);
 	run_close(&r);
 	return status;

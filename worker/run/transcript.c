@@ -4,6 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/db/checkpoint.h"
 #include "lib/os/file.h"
 #include "schema/agent/search/search.h"
 #include "schema/agent/transcript/branch.h"
@@ -101,6 +102,12 @@ void transcript_close(struct transcript *j)
 		agent_file_close(&j->file);
 	}
 	j->open = false;
+}
+
+void transcript_leave(struct transcript *j)
+{
+	if (j->open && !sql_can_stay_open(j->file.db, WAL_KEPT))
+		transcript_close(j);
 }
 
 /* A hint: if it cannot be given, the row is found without it. */

@@ -40,6 +40,10 @@ int transcript_begin(struct transcript *j, const struct msg_start *s,
 		     struct err *e);
 void transcript_close(struct transcript *j);
 
+/* Before the process exits: closes the file if that does more than to free
+ * memory. */
+void transcript_leave(struct transcript *j);
+
 /* Commits n events together. With refs NULL nobody wants to know where. */
 int transcript_add(struct transcript *j, const struct event_new *ev, size_t n,
 		   struct event_ref *refs, struct err *e);
