@@ -3,53 +3,66 @@
 #include "cli/run/attachment.h"
 #include "cli/run/run_view.h"
 #include "lib/json/json.h"
+#include "schema/vocab.h"
 
 #include <string.h>
 
 #define BODY_MAX (64u << 20)
 
-static void add_number(struct cli *cli, struct buf *b, const char *option,
-		       const char *name)
-{
-	if (cli_option(cli, option))
-		buf_addf(b, ",\"%s\":%lld", name,
-			 (long long)cli_number(cli, option, 0));
-}
+/* Members of the request that have an option. */
+static const struct {
+	const char *name;
+	enum field_type type;
+	const char *option; /* or NULL */
+} members[] = {
+#define NAME_NONE                                      NULL
+#define NAME_OPTION(kind, letter, option, value, help) option
+#define RUN_MEMBER(field, name, type, need, column, again, option) \
+	{#name, FIELD_##field, NAME_##option},
+#include "schema/control/run_request.def"
+#undef RUN_MEMBER
+};
 
-static void add_tags(struct cli *cli, struct buf *b)
+/* Options that may be repeated: files, or texts. */
+static int add_items(struct cli *cli, struct buf *b, const char *member,
+		     const char *option, struct err *e)
 {
-	const char *tag;
+	bool files = strcmp(option, "attach") == 0;
+	const char *value;
 
-	for (int i = 0; (tag = cli_many(cli, "tag", i)); i++) {
-		buf_adds(b, i ? "," : ",\"tags\":[");
-		json_add_string(b, tag, strlen(tag));
+	if (!cli_many(cli, option, 0))
+		return 0;
+	buf_addf(b, ",\"%s\":[", member);
+	for (int i = 0; (value = cli_many(cli, option, i)); i++) {
+		if (i)
+			buf_addc(b, ',');
+		if (!files)
+			json_add_string(b, value, strlen(value));
+		else if (attachment_add(value, b, e))
+			return -1;
 	}
-	if (cli_many(cli, "tag", 0))
-		buf_addc(b, ']');
+	buf_addc(b, ']');
+	return 0;
 }
 
-/* Options of the command and members of the request, by kind. */
-static void add_options(struct cli *cli, struct buf *b)
+static int add_members(struct cli *cli, struct buf *b, struct err *e)
 {
-	static const char *const texts[][2] = {{"session", "session"},
-					       {"policy", "policy"},
-					       {"parent", "parent"},
-					       {"key", "idem_key"},
-					       {"invocation", "invocation"}};
-	static const char *const numbers[][2] = {
-		{"priority", "priority"},
-		{"delay", "delay_ms"},
-		{"timeout", "run_timeout_ms"},
-		{"idle-timeout", "idle_timeout_ms"},
-		{"queue-timeout", "queue_timeout_ms"},
-		{"grace", "grace_ms"},
-		{"attempts", "max_attempts"}};
+	for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+		const char *option = members[i].option;
 
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		json_add_member(b, texts[i][1], cli_option(cli, texts[i][0]));
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-		add_number(cli, b, numbers[i][0], numbers[i][1]);
-	add_tags(cli, b);
+		if (!option)
+			continue;
+		if (members[i].type == FIELD_text)
+			json_add_member(b, members[i].name,
+					cli_option(cli, option));
+		else if (members[i].type == FIELD_json) {
+			if (add_items(cli, b, members[i].name, option, e))
+				return -1;
+		} else if (cli_option(cli, option))
+			buf_addf(b, ",\"%s\":%lld", members[i].name,
+				 (long long)cli_number(cli, option, 0));
+	}
+	return 0;
 }
 
 static int read_prompt(struct cli *cli, struct buf *prompt, struct err *e)
@@ -75,20 +88,6 @@ static int check_inputs(struct cli *cli, struct err *e)
 		     : 0;
 }
 
-static int add_attachments(struct cli *cli, struct buf *b, struct err *e)
-{
-	const char *path;
-
-	for (int i = 0; (path = cli_many(cli, "attach", i)); i++) {
-		buf_adds(b, i ? "," : ",\"attachments\":[");
-		if (attachment_add(path, b, e))
-			return -1;
-	}
-	if (cli_many(cli, "attach", 0))
-		buf_addc(b, ']');
-	return 0;
-}
-
 static int make_body(struct cli *cli, struct buf *b, struct err *e)
 {
 	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
@@ -99,9 +98,8 @@ static int make_body(struct cli *cli, struct buf *b, struct err *e)
 	buf_adds(b, "{\"agent\":");
 	json_add_string(b, cli_arg(cli, 0), strlen(cli_arg(cli, 0)));
 	json_add_member(b, "prompt", prompt.p);
-	add_options(cli, b);
 	if (rc == 0)
-		rc = add_attachments(cli, b, e);
+		rc = add_members(cli, b, e);
 	buf_addc(b, '}');
 	if (rc == 0)
 		rc = buf_ok(b, "the request", e);
@@ -158,6 +156,18 @@ static int run_agent(struct cli *cli, struct err *e)
 	return rc;
 }
 
+static const struct option_spec options[] = {
+	OPT_FOLLOW("print the output of the run until it ends"),
+	FLAG('w', "wait", "wait until the run ends"),
+#define SPEC_NONE
+#define SPEC_OPTION(kind, letter, name, value, help) \
+	OPTION(kind, letter, name, value, help),
+#define RUN_MEMBER(field, name, type, need, column, again, option) SPEC_##option
+#include "schema/control/run_request.def"
+#undef RUN_MEMBER
+	{.name = NULL},
+};
+
 const struct command cmd_run = {
 	.name = "run",
 	.args = "AGENT PROMPT",
@@ -175,42 +185,6 @@ const struct command cmd_run = {
 	.arguments = ARGUMENTS(
 		{"PROMPT", "task for the agent, UTF-8 text of at most 1 MiB; "
 			   "'-' reads standard input"}),
-	.options = OPTIONS(
-		OPTION(TEXT, 's', "session", "SESSION",
-		       "continue this session; a session executes one run "
-		       "at a time"),
-		OPTION(MANY, 0, "attach", "FILE",
-		       "attach a file to the prompt; '-' reads standard "
-		       "input; may be repeated"),
-		OPT_FOLLOW("print the output of the run until it ends"),
-		FLAG('w', "wait", "wait until the run ends"),
-		OPTION(WORD, 0, "policy", "queue|reject|interrupt",
-		       "what to do if the session is busy (default queue)"),
-		OPTION(INT, 0, "priority", "N",
-		       "priority from -100 to 100; runs with a higher priority "
-		       "start first (default 0)"),
-		OPTION(MANY, 't', "tag", "TAG",
-		       "label the run; may be repeated"),
-		OPTION(TEXT, 'k', "key", "KEY",
-		       "idempotency key; the same key returns the same run"),
-		OPTION(TEXT, 0, "invocation", "ID",
-		       "group the run with other runs of this invocation"),
-		OPTION(TEXT, 0, "parent", "RUN",
-		       "make this a child run of RUN; cancelling RUN cancels "
-		       "it too"),
-		OPTION(MILLIS, 0, "delay", "TIME",
-		       "wait for this time before starting the run"),
-		OPTION(MILLIS, 0, "timeout", "TIME",
-		       "stop the run after this time"),
-		OPTION(MILLIS, 0, "idle-timeout", "TIME",
-		       "stop the run after this time without output"),
-		OPTION(MILLIS, 0, "queue-timeout", "TIME",
-		       "fail the run if it is in the queue for longer than "
-		       "this"),
-		OPTION(MILLIS, 0, "grace", "TIME",
-		       "time from a cancel request to SIGTERM"),
-		OPTION(INT, 0, "attempts", "N",
-		       "maximum number of attempts if the run fails with a "
-		       "temporary error")),
+	.options = options,
 	.run = run_agent,
 };

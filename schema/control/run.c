@@ -118,6 +118,31 @@ static int add_transition(struct sql *db, const struct run_transition *m,
 
 /* --- enqueue ---------------------------------------------------------- */
 
+static const struct field request_members[] = {
+#define RUN_MEMBER(field, name, type, need, column, again, option) \
+	{#name, FIELD_##field, offsetof(struct run_request, name)},
+#include "schema/control/run_request.def"
+#undef RUN_MEMBER
+};
+
+void run_request_merge(struct run_request *to, const struct run_request *from)
+{
+	for (size_t i = 0; i < sizeof request_members / sizeof *request_members;
+	     i++) {
+		const struct field *f = &request_members[i];
+		const void *given = field_in(f, from);
+
+		if (f->type == FIELD_opt) {
+			if (*(const int64_t *)given != OPT_NONE)
+				*(int64_t *)field_out(f, to) = *(
+					const int64_t *)given;
+		} else if (*(const char *const *)given) {
+			*(const char **)field_out(f, to) = *(
+				const char *const *)given;
+		}
+	}
+}
+
 /* What makes two requests with one key the same request. */
 static void digest_of(const struct run_request *ask, char out[HASH_HEX])
 {
@@ -279,29 +304,25 @@ int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 	struct id id = id_new(ID_RUN);
 	char digest[HASH_HEX];
 	struct run_insert_in row = {
+#define COLUMN_SAME(name) .name = ask->name,
+#define COLUMN_OWN(name)
+#define RUN_MEMBER(field, name, type, need, column, again, option) \
+	COLUMN_##column(name)
+#include "schema/control/run_request.def"
+#undef RUN_MEMBER
 		.id = id.text,
-		.agent = ask->agent,
 		.session = ask->session ? ask->session : id.text,
 		.reason = run_because_accepted,
-		.priority = ask->priority,
 		.queue_pos = OPT_NONE,
 		.due_at = ask->delay_ms > 0 ? now + ask->delay_ms : OPT_NONE,
 		.expires_at = ask->queue_timeout_ms == OPT_NONE
 				      ? OPT_NONE
 				      : now + ask->queue_timeout_ms,
-		.max_attempts = ask->max_attempts,
-		.backoff_ms = ask->backoff_ms,
-		.run_timeout_ms = ask->run_timeout_ms,
-		.idle_timeout_ms = ask->idle_timeout_ms,
-		.grace_ms = ask->grace_ms,
 		.policy = ask->policy ? ask->policy : "queue",
-		.parent = ask->parent,
 		.retry_of = ask->retry_of,
-		.idem_key = ask->idem_key,
 		.idem_digest = digest,
 		.tags = ask->tags ? ask->tags : "[]",
 		.submitted_by = ask->by,
-		.invocation = ask->invocation,
 		.now = now,
 	};
 	struct arena a = {0};

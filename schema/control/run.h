@@ -55,31 +55,20 @@ int run_reasons_seed(struct sql *db, struct err *e);
 int run_reason_seed(struct sql *db, const char *code, const char *description,
 		    struct err *e);
 
-/* What is asked for. NULL and OPT_NONE mean: not given. */
+/* What a client requests. NULL and OPT_NONE mean: not given. */
 struct run_request {
-	const char *agent;
-	const char *session; /* NULL: one of its own */
-	const char *prompt;
-	const char *options;     /* JSON object or NULL */
-	const char *attachments; /* JSON array or NULL; skepd stores them */
-	const char *policy;      /* queue, reject, interrupt */
-	const char *parent;
+#define RUN_MEMBER(field, name, type, need, column, again, option) \
+	field_##field name;
+#include "schema/control/run_request.def"
+#undef RUN_MEMBER
 	const char *retry_of;
-	const char *idem_key;
-	const char *tags;       /* JSON array or NULL */
-	const char *invocation; /* what it belongs to; NULL: as its parent */
 	const char *by;
-	int64_t priority;
-	int64_t delay_ms;         /* 0: at once */
-	int64_t queue_timeout_ms; /* OPT_NONE: waits for ever */
-	int64_t run_timeout_ms;
-	int64_t idle_timeout_ms;
-	int64_t grace_ms;
-	int64_t max_attempts;
-	int64_t backoff_ms;
 	int64_t max_depth;         /* of parents above it */
 	int64_t session_queue_max; /* runs that a session may have waiting */
 };
+
+/* Copies the members that *from gives. */
+void run_request_merge(struct run_request *to, const struct run_request *from);
 
 struct run_made {
 	struct id id;

@@ -110,20 +110,15 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 	if (sql_get(s->db, Q_RUN_INPUT_GET, &key, &input, a, e) != 1)
 		return err_set(e, ERR_NOTFOUND, "the input of %s was deleted",
 			       row->id);
-	ask.agent = row->agent;
-	ask.session = row->session;
-	ask.prompt = input.prompt;
-	ask.options = input.options;
-	ask.tags = row->tags;
-	ask.invocation = row->invocation;
+#define AGAIN_RUN(name)   ask.name = row->name;
+#define AGAIN_INPUT(name) ask.name = input.name;
+#define AGAIN_NONE(name)
+#define RUN_MEMBER(field, name, type, need, column, again, option) \
+	AGAIN_##again(name)
+#include "schema/control/run_request.def"
+#undef RUN_MEMBER
 	ask.retry_of = row->id;
 	ask.by = by;
-	ask.priority = row->priority;
-	ask.run_timeout_ms = row->run_timeout_ms;
-	ask.idle_timeout_ms = row->idle_timeout_ms;
-	ask.grace_ms = row->grace_ms;
-	ask.max_attempts = row->max_attempts;
-	ask.backoff_ms = row->backoff_ms;
 	return supervisor_submit_run(s, &ask, done, e);
 }
 
