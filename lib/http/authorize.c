@@ -62,7 +62,9 @@ static int check_browser(const struct conn *c, struct err *e)
 static int check_body(struct conn *c, struct err *e)
 {
 	size_t set = c->core->config.limits.body;
-	size_t own = http_route_body_max(&c->core->config.routes, c->route);
+	size_t own = c->core->config.routes.inputs
+			     ? http_body_max(c->route->takes)
+			     : SIZE_MAX;
 	size_t max = own < set ? own : set;
 
 	buf_clear(&c->body);

@@ -172,12 +172,12 @@ static int read_members(struct conn *c, struct err *e)
 	const struct http_routes *t = &c->core->config.routes;
 	struct http_request r = {c};
 
-	if (!http_route_has_members(t, c->route))
+	if (!t->inputs || c->route->takes == &http_body_raw)
 		return 0;
 	c->json = http_body_json(&r, e);
 	if (!c->json)
 		return -1;
-	return http_route_check_body(t, c->route, c->json, e);
+	return http_body_check(c->route->takes, c->json, e);
 }
 
 void conn_core_spent(struct conn_core *k, const char *route, int64_t ns)

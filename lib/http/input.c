@@ -348,7 +348,17 @@ static void add_text_schema(struct buf *out, const struct http_type *t)
 			      "\"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\"");
 }
 
-void http_input_schema(struct buf *out, const struct http_input *in)
+static void add_default(struct buf *out, enum http_kind kind, const char *text)
+{
+	buf_adds(out, ",\"default\":");
+	if (kind == HTTP_KIND_TEXT || kind == HTTP_KIND_WORD)
+		json_add_string(out, text, strlen(text));
+	else
+		buf_adds(out, text);
+}
+
+void http_input_schema(struct buf *out, const struct http_input *in,
+		       const char *otherwise)
 {
 	static const char *const types[] = {
 		[HTTP_KIND_TEXT] = "string",
@@ -392,5 +402,7 @@ void http_input_schema(struct buf *out, const struct http_input *in)
 			add_enum(out, t->words);
 		buf_addc(out, '}');
 	}
+	if (otherwise)
+		add_default(out, t->kind, otherwise);
 	buf_addc(out, '}');
 }

@@ -54,7 +54,7 @@ enum http_need {
 #define HTTP_OTHERS "*" /* body: undeclared members may follow */
 
 struct http_input {
-	size_t route; /* index of its row */
+	size_t route; /* index of its row; not for a member of a body */
 	enum http_place in;
 	const char *name;
 	const struct http_type *type;
@@ -77,7 +77,9 @@ size_t http_input_bytes(const struct http_input *in);
 /* The boolean value of a query parameter: "", "1" and "true" are true. */
 bool http_input_true(const char *value);
 
-/* Appends the JSON schema of a type. */
-void http_input_schema(struct buf *out, const struct http_input *in);
+/* Appends the JSON schema of a type, with a default value unless that is
+ * NULL. */
+void http_input_schema(struct buf *out, const struct http_input *in,
+		       const char *otherwise);
 
 #endif

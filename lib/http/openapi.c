@@ -47,7 +47,7 @@ static void add_parameter(struct buf *out, bool *any,
 		 place_word(in->in),
 		 in->need == HTTP_REQUIRED || in->in == HTTP_IN_PATH ? "true"
 								     : "false");
-	http_input_schema(out, in);
+	http_input_schema(out, in, NULL);
 	buf_addc(out, '}');
 	*any = true;
 }
@@ -59,8 +59,7 @@ static void add_parameters(struct buf *out, const struct http_routes *t,
 
 	buf_adds(out, ",\"parameters\":[");
 	for (size_t i = 0; i < t->ninputs; i++)
-		if (&t->rows[t->inputs[i].route] == r &&
-		    t->inputs[i].in != HTTP_IN_BODY)
+		if (&t->rows[t->inputs[i].route] == r)
 			add_parameter(out, &any, &t->inputs[i]);
 	if (r->gives == HTTP_GIVES_STREAM)
 		buf_addf(out,
@@ -71,72 +70,49 @@ static void add_parameters(struct buf *out, const struct http_routes *t,
 	buf_addc(out, ']');
 }
 
-/* The members of the body in the order of the table. */
-struct body_rows {
-	const struct http_routes *t;
-	const struct http_route *r;
-	size_t at;
-};
-
-static const struct http_input *next_member(struct body_rows *b)
+static void add_required(struct buf *out, const struct http_body *body)
 {
-	while (b->at < b->t->ninputs) {
-		const struct http_input *in = &b->t->inputs[b->at++];
-
-		if (&b->t->rows[in->route] == b->r && in->in == HTTP_IN_BODY)
-			return in;
-	}
-	return NULL;
-}
-
-static void add_required(struct buf *out, struct body_rows rows)
-{
-	const struct http_input *in;
 	bool any = false;
 
 	buf_adds(out, ",\"required\":[");
-	while ((in = next_member(&rows))) {
-		if (in->need != HTTP_REQUIRED)
+	for (size_t i = 0; i < body->n; i++) {
+		if (body->members[i].input.need != HTTP_REQUIRED)
 			continue;
 		if (any)
 			buf_addc(out, ',');
-		add_string(out, in->name);
+		add_string(out, body->members[i].input.name);
 		any = true;
 	}
 	buf_addc(out, ']');
 }
 
-static void add_body(struct buf *out, const struct http_routes *t,
-		     const struct http_route *r)
+static void add_request_body(struct buf *out, const struct http_body *body)
 {
-	struct body_rows rows = {t, r, 0};
-	const struct http_input *in;
-	bool any = false, open = false;
+	bool any = false;
 
-	if (!next_member(&rows))
+	if (!body)
 		return;
-	rows.at = 0;
 	buf_adds(out, ",\"requestBody\":{\"content\":{\"application/json\":"
 		      "{\"schema\":{\"type\":\"object\",\"properties\":{");
-	while ((in = next_member(&rows))) {
-		if (strcmp(in->name, HTTP_OTHERS) == 0) {
-			open = true;
+	for (size_t i = 0; i < body->n; i++) {
+		const struct http_member *m = &body->members[i];
+
+		if (strcmp(m->input.name, HTTP_OTHERS) == 0)
 			continue;
-		}
 		if (any)
 			buf_addc(out, ',');
-		add_string(out, in->name);
+		add_string(out, m->input.name);
 		buf_addc(out, ':');
-		http_input_schema(out, in);
+		http_input_schema(out, &m->input, m->otherwise);
 		any = true;
 	}
 	buf_addc(out, '}');
-	add_required(out, (struct body_rows){t, r, 0});
+	add_required(out, body);
 	buf_addf(out, ",\"additionalProperties\":%s}}}}",
-		 open ? "true" : "false");
+		 http_body_is_open(body) ? "true" : "false");
 }
 
-static void add_request_body(struct buf *out, const struct http_route *r)
+static void add_response(struct buf *out, const struct http_route *r)
 {
 	switch (r->gives) {
 	case HTTP_GIVES_OBJECT:
@@ -182,12 +158,12 @@ static void add_operation(struct buf *out, const struct http_routes *t,
 		buf_addf(out, ",\"security\":[{\"token\":[\"%s\"]}]",
 			 http_scope_word(r->scope));
 	add_parameters(out, t, r);
-	add_body(out, t, r);
+	add_request_body(out, r->takes);
 	buf_addf(out, ",\"responses\":{\"%s\":{\"description\":\"done\"",
 		 r->gives == HTTP_GIVES_NOTHING ? "204" : "200");
 	if (r->gives != HTTP_GIVES_NOTHING) {
 		buf_adds(out, ",\"content\":{");
-		add_request_body(out, r);
+		add_response(out, r);
 		buf_addc(out, '}');
 	}
 	buf_adds(out, "},\"default\":{\"$ref\":"

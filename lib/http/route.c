@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/nearest.h"
 #include "lib/base/text.h"
 
 /* The next segment of the path and the rest; NULL at the end. "/a/" has two
@@ -114,6 +115,29 @@ static const char *find_pair(const struct http_pair *pairs, size_t n,
 	return NULL;
 }
 
+static int fail_unknown(const struct http_routes *t, const struct http_route *r,
+			const char *name, struct err *e)
+{
+	struct nearest near;
+	const char *meant;
+
+	nearest_begin(&near, name);
+	for (size_t i = 0; i < t->ninputs; i++)
+		if (&t->rows[t->inputs[i].route] == r &&
+		    t->inputs[i].in == HTTP_IN_QUERY)
+			nearest_offer(&near, t->inputs[i].name);
+	meant = nearest_end(&near);
+	if (meant)
+		return err_set(e, ERR_USAGE,
+			       "%s is not a parameter of this address; did "
+			       "you mean %s?",
+			       quoted(name).text, meant);
+	return err_set(e, ERR_USAGE,
+		       "%s is not a parameter of this address; /openapi.json "
+		       "lists them",
+		       quoted(name).text);
+}
+
 static int check_known(const struct http_routes *t, const struct http_route *r,
 		       const struct http_pair *query, size_t n, struct err *e)
 {
@@ -121,10 +145,7 @@ static int check_known(const struct http_routes *t, const struct http_route *r,
 		const char *name = query[i].name;
 
 		if (!find_input(t, r, HTTP_IN_QUERY, name))
-			return err_set(e, ERR_USAGE,
-				       "%s is not a parameter of this address; "
-				       "/openapi.json lists them",
-				       quoted(name).text);
+			return fail_unknown(t, r, name, e);
 		if (find_pair(query, i, name))
 			return err_set(e, ERR_USAGE, "%s is given twice", name);
 	}
@@ -144,7 +165,7 @@ int http_route_check_query(const struct http_routes *t,
 		const struct http_input *in = &t->inputs[i];
 		const char *value;
 
-		if (&t->rows[in->route] != m->route || in->in == HTTP_IN_BODY)
+		if (&t->rows[in->route] != m->route)
 			continue;
 		value = in->in == HTTP_IN_PATH
 				? find_pair(m->params, m->nparams, in->name)
@@ -156,82 +177,6 @@ int http_route_check_query(const struct http_routes *t,
 			return -1;
 	}
 	return 0;
-}
-
-static int check_members(const struct http_routes *t,
-			 const struct http_route *r, const cJSON *body,
-			 struct err *e)
-{
-	bool open = find_input(t, r, HTTP_IN_BODY, HTTP_OTHERS) != NULL;
-	const cJSON *v;
-
-	cJSON_ArrayForEach(v, body)
-	{
-		if (!open && !find_input(t, r, HTTP_IN_BODY, v->string))
-			return err_set(e, ERR_INVALID,
-				       "\"%s\" is not a member of this "
-				       "request; /openapi.json lists them",
-				       quoted(v->string).text);
-		if (cJSON_GetObjectItemCaseSensitive(body, v->string) != v)
-			return err_set(e, ERR_INVALID, "\"%s\" is given twice",
-				       quoted(v->string).text);
-	}
-	return 0;
-}
-
-int http_route_check_body(const struct http_routes *t,
-			  const struct http_route *r, const cJSON *body,
-			  struct err *e)
-{
-	if (check_members(t, r, body, e))
-		return -1;
-	for (size_t i = 0; i < t->ninputs; i++) {
-		const struct http_input *in = &t->inputs[i];
-
-		if (&t->rows[in->route] == r && in->in == HTTP_IN_BODY &&
-		    http_input_json(
-			    in,
-			    cJSON_GetObjectItemCaseSensitive(body, in->name),
-			    e))
-			return -1;
-	}
-	return 0;
-}
-
-bool http_route_has_members(const struct http_routes *t,
-			    const struct http_route *r)
-{
-	if (!t->inputs)
-		return false;
-	for (size_t i = 0; i < t->ninputs; i++) {
-		const struct http_input *in = &t->inputs[i];
-
-		if (&t->rows[in->route] == r && in->in == HTTP_IN_BODY &&
-		    strcmp(in->name, HTTP_OTHERS) != 0)
-			return true;
-	}
-	return !find_input(t, r, HTTP_IN_BODY, HTTP_OTHERS);
-}
-
-#define BODY_LEAST 1024 /* of white space and empty objects */
-
-size_t http_route_body_max(const struct http_routes *t,
-			   const struct http_route *r)
-{
-	size_t sum = BODY_LEAST;
-
-	if (!t->inputs)
-		return SIZE_MAX;
-	for (size_t i = 0; i < t->ninputs; i++) {
-		const struct http_input *in = &t->inputs[i];
-
-		if (&t->rows[in->route] != r || in->in != HTTP_IN_BODY)
-			continue;
-		if (!http_input_is_bounded(in))
-			return SIZE_MAX;
-		sum += http_input_bytes(in);
-	}
-	return sum;
 }
 
 void http_route_allow(const struct http_routes *t, const char *path,

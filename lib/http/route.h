@@ -3,8 +3,8 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/shape.h"
+#include "lib/http/body.h"
 #include "lib/http/http.h"
-#include "lib/http/input.h"
 #include "lib/http/parse.h"
 
 /*
@@ -30,16 +30,17 @@ struct http_route {
 	enum http_scope scope;
 	http_handler *handle;
 	const char *summary;
-	const struct shape *takes; /* the body, or NULL */
+	const struct http_body *takes; /* NULL: no body */
 	enum http_gives gives;
 	const struct shape *shape; /* of the object or of an item, or NULL */
 };
 
-/* Without declared input (NULL) the handlers check requests themselves. */
+/* Without declared parameters (NULL) the handlers check requests themselves,
+ * also their bodies. */
 struct http_routes {
 	const struct http_route *rows;
 	size_t n;
-	const struct http_input *inputs;
+	const struct http_input *inputs; /* of paths and queries */
 	size_t ninputs;
 };
 
@@ -64,19 +65,6 @@ int http_route_check_query(const struct http_routes *t,
 			   const struct http_match *m,
 			   const struct http_pair *query, size_t nquery,
 			   struct err *e);
-
-/* Checks the members of a body: -1 with ERR_INVALID or ERR_TOOBIG. */
-int http_route_check_body(const struct http_routes *t,
-			  const struct http_route *r, const cJSON *body,
-			  struct err *e);
-
-/* Whether the route declares members of its body; false: it reads raw bytes. */
-bool http_route_has_members(const struct http_routes *t,
-			    const struct http_route *r);
-
-/* The maximum size of a valid body; SIZE_MAX: unlimited. */
-size_t http_route_body_max(const struct http_routes *t,
-			   const struct http_route *r);
 
 /* The methods of the path, as the value of an Allow header. */
 void http_route_allow(const struct http_routes *t, const char *path,

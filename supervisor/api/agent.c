@@ -4,7 +4,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/http/auth.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -27,14 +26,11 @@ static int read_agents(struct api_request *q, struct buf *out, struct err *e)
 	return sql_end(&it, e);
 }
 
-void route_agents(void *app, const struct http_request *r,
-		  struct http_reply *reply)
+void route_agents(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	if (request_limit(q, r))
+	if (request_limit(q))
 		return;
-	q->from = request_query(q, r, "after");
+	q->from = request_query(q, "after");
 	request_read(q, read_agents);
 }
 
@@ -52,39 +48,31 @@ static int read_agent(struct api_request *q, struct buf *out, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-void route_agent_show(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_agent_show(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	request_read(q, read_agent);
 }
 
-void route_agent_put(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_agent_put(struct api_request *q, const char *body)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	q->read = read_agent;
 	request_command(q,
-			supervisor_agent_put(q->api->sup, q->key,
-					     http_body(r).p, q->by,
+			supervisor_agent_put(q->api->sup, q->key, body, q->by,
 					     request_done(q), &e),
 			&e);
 }
 
-void route_agent_delete(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_agent_delete(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-	const char *name = http_param(r, "name");
+	const char *name = http_param(q->http, "name");
 	struct err e = {0};
 	int rc;
 
-	if (http_query_flag(r, "purge")) {
+	if (http_query_flag(q->http, "purge")) {
 		agent_files_close(&q->api->files); /* our readers go first */
 		rc = supervisor_agent_delete_all(q->api->sup, name, q->by,
 						 request_done(q), &e);
@@ -95,19 +83,15 @@ void route_agent_delete(void *app, const struct http_request *r,
 	request_command(q, rc, &e);
 }
 
-void route_agent_move(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_agent_move(struct api_request *q, const struct agent_path_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_path body = {0};
 	struct err e = {0};
-	int rc = api_body(r, &api_path_shape, &body, &q->arena, &e);
 
-	if (!rc)
-		rc = supervisor_agent_move(q->api->sup, http_param(r, "name"),
-					   body.path, q->by, request_done(q),
-					   &e);
-	request_command(q, rc, &e);
+	request_command(
+		q,
+		supervisor_agent_move(q->api->sup, http_param(q->http, "name"),
+				      body->path, q->by, request_done(q), &e),
+		&e);
 }
 
 static int read_file(struct api_request *q, struct buf *out, struct err *e)
@@ -122,13 +106,11 @@ static int read_file(struct api_request *q, struct buf *out, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-void route_agent_file(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_agent_file(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	q->read = read_file;
 	request_command(
 		q,
@@ -148,15 +130,12 @@ static int read_approvals(struct api_request *q, struct buf *out, struct err *e)
 	return api_lists(q, &list, &filter, out, e);
 }
 
-void route_approvals(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_approvals(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	if (request_limit(q, r) || request_before(q, r, ID_APPROVAL))
+	if (request_limit(q) || request_before(q, ID_APPROVAL))
 		return;
-	q->filter[0] = request_query(q, r, "state");
-	q->filter[1] = request_query(q, r, "run");
+	q->filter[0] = request_query(q, "state");
+	q->filter[1] = request_query(q, "run");
 	request_read(q, read_approvals);
 }
 
@@ -175,33 +154,25 @@ static int read_approval(struct api_request *q, struct buf *out, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-void route_approval_show(void *app, const struct http_request *r,
-			 struct http_reply *reply)
+void route_approval_show(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->key = request_param(q, r, "id");
+	q->key = request_param(q, "id");
 	request_read(q, read_approval);
 }
 
-void route_approval_answer(void *app, const struct http_request *r,
-			   struct http_reply *reply)
+void route_approval_answer(struct api_request *q,
+			   const struct approval_answer_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_answer body = {0};
+	struct supervisor_answer answer = {body->allow, body->note,
+					   body->choice, q->by};
 	struct err e = {0};
-	int rc;
 
-	q->key = request_param(q, r, "id");
+	q->key = request_param(q, "id");
 	q->read = read_approval;
-	rc = api_body(r, &api_answer_shape, &body, &q->arena, &e);
-	if (!rc)
-		rc = supervisor_answer(
-			q->api->sup, q->key,
-			&(struct supervisor_answer){body.allow, body.note,
-						    body.choice, q->by},
-			request_done(q), &e);
-	request_command(q, rc, &e);
+	request_command(q,
+			supervisor_answer(q->api->sup, q->key, &answer,
+					  request_done(q), &e),
+			&e);
 }
 
 static int read_tokens(struct api_request *q, struct buf *out, struct err *e)
@@ -224,10 +195,9 @@ static int read_tokens(struct api_request *q, struct buf *out, struct err *e)
 	return sql_end(&it, e);
 }
 
-void route_tokens(void *app, const struct http_request *r,
-		  struct http_reply *reply)
+void route_tokens(struct api_request *q)
 {
-	request_read(request_new(app, r, reply), read_tokens);
+	request_read(q, read_tokens);
 }
 
 /* The token itself is nowhere but in this answer. */
@@ -240,37 +210,30 @@ static int read_new_token(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_token_add(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_token_add(struct api_request *q, const struct token_add_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_token_new body = {.scopes = "[\"read\"]"};
 	char token[HTTP_TOKEN_SIZE], hash[HASH_HEX];
 	struct err e = {0};
-	int rc = api_body(r, &api_token_new_shape, &body, &q->arena, &e);
 
-	if (!rc) {
-		http_token_new(token);
-		http_token_hash(token, hash);
-		q->key = body.name;
-		q->from = arena_text(&q->arena, token);
-		q->read = read_new_token;
-		q->status = 201;
-		rc = supervisor_token_add(q->api->sup, body.name, hash,
-					  body.scopes, request_done(q), &e);
-	}
-	request_command(q, rc, &e);
+	http_token_new(token);
+	http_token_hash(token, hash);
+	q->key = body->name;
+	q->from = arena_text(&q->arena, token);
+	q->read = read_new_token;
+	q->status = 201;
+	request_command(q,
+			supervisor_token_add(q->api->sup, body->name, hash,
+					     body->scopes, request_done(q), &e),
+			&e);
 }
 
-void route_token_delete(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_token_delete(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	request_command(q,
 			supervisor_token_delete(q->api->sup,
-						http_param(r, "name"),
+						http_param(q->http, "name"),
 						request_done(q), &e),
 			&e);
 }

@@ -161,13 +161,10 @@ static int resume(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_ai_resume(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_ai_resume(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->filter[0] = request_param(q, r, "agent");
-	q->key = request_param(q, r, "id");
+	q->filter[0] = request_param(q, "agent");
+	q->key = request_param(q, "id");
 	request_read(q, resume);
 }
 
@@ -266,12 +263,12 @@ static int go_on(struct api_request *q, struct buf *out, struct err *e)
 }
 
 static int answer_approvals(struct api_request *q, const cJSON *last,
-			    const struct http_request *r, struct err *e)
+			    struct err *e)
 {
 	struct answers all = {0};
 	const cJSON *p;
 
-	if (!(http_subject(r)->can & HTTP_CAN(APPROVE)))
+	if (!(http_subject(q->http)->can & HTTP_CAN(APPROVE)))
 		return err_set(e, ERR_DENIED,
 			       "this needs a token with the scope \"%s\"",
 			       http_scope_word(HTTP_SCOPE_APPROVE));
@@ -319,23 +316,16 @@ static int submit(struct api_request *q, const cJSON *body, const cJSON *last,
 	return rc;
 }
 
-void route_ai_chat(void *app, const struct http_request *r,
-		   struct http_reply *reply)
+void route_ai_chat(struct api_request *q, const cJSON *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct err e = {0};
-	cJSON *body = http_body_json(r, &e);
 	const cJSON *last = last_message(body);
-	int rc = body ? 0 : -1;
+	struct err e = {0};
 
-	q->filter[0] = request_param(q, r, "agent");
+	q->filter[0] = request_param(q, "agent");
 	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
 	q->read = give_stream;
-	if (!rc && !q->key)
-		rc = err_set(&e, ERR_INVALID, "\"id\" must name the chat");
-	if (!rc)
-		rc = has_answers(last) ? answer_approvals(q, last, r, &e)
-				       : submit(q, body, last, &e);
-	cJSON_Delete(body);
-	request_command(q, rc, &e);
+	request_command(q,
+			has_answers(last) ? answer_approvals(q, last, &e)
+					  : submit(q, body, last, &e),
+			&e);
 }

@@ -4,7 +4,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "schema/control/cursor.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -21,10 +20,9 @@ static int read_channels(struct api_request *q, struct buf *out, struct err *e)
 	return api_list(q, Q_CHANNEL_LIST, NULL, out, e);
 }
 
-void route_channels(void *app, const struct http_request *r,
-		    struct http_reply *reply)
+void route_channels(struct api_request *q)
 {
-	request_read(request_new(app, r, reply), read_channels);
+	request_read(q, read_channels);
 }
 
 static int read_channel(struct api_request *q, struct buf *out, struct err *e)
@@ -38,54 +36,44 @@ static int read_channel(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_channel_show(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_channel_show(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	request_read(q, read_channel);
 }
 
-void route_channel_put(void *app, const struct http_request *r,
-		       struct http_reply *reply)
+void route_channel_put(struct api_request *q, const char *body)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	q->read = read_channel;
 	request_command(q,
-			supervisor_channel_put(q->api->sup, q->key,
-					       http_body(r).p, q->by,
+			supervisor_channel_put(q->api->sup, q->key, body, q->by,
 					       request_done(q), &e),
 			&e);
 }
 
-void route_channel_delete(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+void route_channel_delete(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	request_command(q,
 			supervisor_channel_delete(q->api->sup,
-						  http_param(r, "name"), q->by,
-						  request_done(q), &e),
+						  http_param(q->http, "name"),
+						  q->by, request_done(q), &e),
 			&e);
 }
 
-void route_channel_switch(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+void route_channel_switch(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	request_command(q,
 			supervisor_channel_switch(q->api->sup,
-						  http_param(r, "name"),
-						  http_param(r, "verb"), q->by,
-						  request_done(q), &e),
+						  http_param(q->http, "name"),
+						  http_param(q->http, "verb"),
+						  q->by, request_done(q), &e),
 			&e);
 }
 
@@ -98,45 +86,36 @@ static int read_bindings(struct api_request *q, struct buf *out, struct err *e)
 	return api_list(q, Q_BINDING_LIST, &in, out, e);
 }
 
-void route_bindings(void *app, const struct http_request *r,
-		    struct http_reply *reply)
+void route_bindings(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	request_read(q, read_bindings);
 }
 
-static void set_binding(void *app, const struct http_request *r,
-			struct http_reply *reply, bool put)
+void route_binding_put(struct api_request *q, const struct binding_row *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct binding_row b = {.peer = "*",
-				.kind = "any",
-				.agent = "",
-				.session_per = "conversation"};
+	struct binding_row b = *body;
 	struct err e = {0};
-	int rc = api_body(r, &binding_row_shape, &b, &q->arena, &e);
 
-	b.channel = request_param(q, r, "name");
-	if (rc == 0)
-		rc = put ? supervisor_binding_put(q->api->sup, &b, q->by,
-						  request_done(q), &e)
-			 : supervisor_binding_delete(q->api->sup, &b, q->by,
-						     request_done(q), &e);
-	request_command(q, rc, &e);
+	b.channel = request_param(q, "name");
+	request_command(q,
+			supervisor_binding_put(q->api->sup, &b, q->by,
+					       request_done(q), &e),
+			&e);
 }
 
-void route_binding_put(void *app, const struct http_request *r,
-		       struct http_reply *reply)
+void route_binding_delete(struct api_request *q,
+			  const struct binding_delete_body *body)
 {
-	set_binding(app, r, reply, true);
-}
+	struct binding_row b = {.channel = request_param(q, "name"),
+				.peer = body->peer,
+				.kind = body->kind};
+	struct err e = {0};
 
-void route_binding_delete(void *app, const struct http_request *r,
-			  struct http_reply *reply)
-{
-	set_binding(app, r, reply, false);
+	request_command(q,
+			supervisor_binding_delete(q->api->sup, &b, q->by,
+						  request_done(q), &e),
+			&e);
 }
 
 static int read_conversations(struct api_request *q, struct buf *out,
@@ -153,15 +132,12 @@ static int read_conversations(struct api_request *q, struct buf *out,
 	return api_lists(q, &list, &in, out, e);
 }
 
-void route_conversations(void *app, const struct http_request *r,
-			 struct http_reply *reply)
+void route_conversations(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	if (request_limit(q, r))
+	if (request_limit(q))
 		return;
-	q->from = request_query(q, r, "before");
-	q->filter[0] = request_query(q, r, "channel");
+	q->from = request_query(q, "before");
+	q->filter[0] = request_query(q, "channel");
 	request_read(q, read_conversations);
 }
 
@@ -169,12 +145,11 @@ void route_conversations(void *app, const struct http_request *r,
 
 /* `id` is the signed one, of a message from outside; NULL: from one of us. */
 static void take_inbound(struct api_request *q, const char *channel,
-			 const char *id, struct blob text)
+			 const char *id, const cJSON *json)
 {
-	struct err e = {0};
-	cJSON *json = json_parse_object("message", text.p, text.n, &e);
 	struct inbound_message m = {0};
-	int rc = json ? inbound_message_read(&m, json, &e) : -1;
+	struct err e = {0};
+	int rc = inbound_message_read(&m, json, &e);
 
 	if (rc == 0 && id)
 		rc = inbound_message_from_outside(&m, &e);
@@ -185,39 +160,38 @@ static void take_inbound(struct api_request *q, const char *channel,
 				  &e);
 	request_command(q, rc, &e);
 	inbound_message_fini(&m);
-	cJSON_Delete(json);
 }
 
 /* From any client that may start runs; the address names the sender. */
-void route_channel_message(void *app, const struct http_request *r,
-			   struct http_reply *reply)
+void route_channel_message(struct api_request *q, const cJSON *body)
 {
-	take_inbound(request_new(app, r, reply), http_param(r, "name"), NULL,
-		     http_body(r));
+	take_inbound(q, http_param(q->http, "name"), NULL, body);
 }
 
 /* From anywhere: the signature says that it is a friend. */
-void route_channel_in(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_channel_in(struct api_request *q, struct blob body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	const char *name = request_param(q, r, "name");
+	const char *name = request_param(q, "name");
 	struct webhook_claim claim = {
-		.id = http_header_once(r, "webhook-id"),
-		.timestamp = http_header_once(r, "webhook-timestamp"),
-		.signatures = http_header_once(r, "webhook-signature"),
-		.body = http_body(r),
+		.id = http_header_once(q->http, "webhook-id"),
+		.timestamp = http_header_once(q->http, "webhook-timestamp"),
+		.signatures = http_header_once(q->http, "webhook-signature"),
+		.body = body,
 		.now_ms = clock_now(),
 	};
 	struct err e = {0};
+	cJSON *json = NULL;
 
 	q->by = arena_printf(&q->arena, "channel:%s", name);
-	if (webhook_admit(q->api->sup, name, &claim, &e) == 0) {
-		take_inbound(q, name, claim.id, claim.body);
+	if (webhook_admit(q->api->sup, name, &claim, &e) == 0)
+		json = json_parse_object("message", body.p, body.n, &e);
+	if (json)
+		take_inbound(q, name, claim.id, json);
+	cJSON_Delete(json);
+	if (json)
 		return;
-	}
 	if (e.code == ERR_BUSY)
-		http_reply_header(reply, "Retry-After", CLOSED_SECONDS);
+		http_reply_header(q->reply, "Retry-After", CLOSED_SECONDS);
 	request_fail(q, &e);
 }
 
@@ -248,13 +222,12 @@ static int find_conversation(struct api_request *q, struct channel *c,
 	return found < 0 ? -1 : 0;
 }
 
-void route_channel_next(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_channel_next(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct channel *c = channel_find(q->api->sup, http_param(r, "name"));
-	const char *peer = http_query(r, "conversation");
-	const char *ack = http_query(r, "ack");
+	struct channel *c = channel_find(q->api->sup,
+					 http_param(q->http, "name"));
+	const char *peer = http_query(q->http, "conversation");
+	const char *ack = http_query(q->http, "ack");
 	int64_t wait = 20000;
 	struct conversation_row row;
 	struct err e = {0};
@@ -264,10 +237,10 @@ void route_channel_next(void *app, const struct http_request *r,
 		rc = err_set(&e, ERR_NOTFOUND,
 			     "there is no pull channel '%s', or it is "
 			     "disabled",
-			     quoted(http_param(r, "name")).text);
+			     quoted(http_param(q->http, "name")).text);
 	if (rc == 0)
-		rc = http_query_i64(r, "wait", (int64_t[]){0, WAIT_MAX}, &wait,
-				    &e) ||
+		rc = http_query_i64(q->http, "wait", (int64_t[]){0, WAIT_MAX},
+				    &wait, &e) ||
 		     find_conversation(q, c, peer, &row, &e);
 	if (rc) {
 		request_fail(q, &e);

@@ -65,14 +65,11 @@ static int read_log(struct api_request *q, struct buf *out, struct err *e)
 	return rc;
 }
 
-void route_channel_log(void *app, const struct http_request *r,
-		       struct http_reply *reply)
+void route_channel_log(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	if (request_limit(q, r))
+	if (request_limit(q))
 		return;
-	q->key = request_param(q, r, "name");
+	q->key = request_param(q, "name");
 	q->id = arena_text(&q->arena,
 			   plugin_log_path(q->api->sup, q->key).text);
 	request_read_async(q, read_log);

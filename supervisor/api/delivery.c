@@ -5,7 +5,6 @@
 #include "lib/base/text.h"
 #include "schema/control/channel/run_deliveries.h"
 #include "schema/control/cursor.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -34,21 +33,20 @@ static int read_deliveries(struct api_request *q, struct buf *out,
 	return api_lists(q, &list, &in, out, e);
 }
 
-static struct api_request *list_ask(void *app, const struct http_request *r,
-				    struct http_reply *reply)
+/* Reads the filters of a list: -1 has been answered. */
+static int read_filters(struct api_request *q)
 {
 	static const char *const filters[] = {
 		[BY_CHANNEL] = "channel",   [BY_STATE] = "state",
 		[BY_TALK] = "conversation", [BY_AGENT] = "agent",
 		[BY_SESSION] = "session",   [BY_RUN] = "run"};
-	struct api_request *q = request_new(app, r, reply);
 
-	if (request_limit(q, r))
-		return NULL;
-	q->from = request_query(q, r, "before");
+	if (request_limit(q))
+		return -1;
+	q->from = request_query(q, "before");
 	for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
-		q->filter[i] = request_query(q, r, filters[i]);
-	return q;
+		q->filter[i] = request_query(q, filters[i]);
+	return 0;
 }
 
 /* The backlog may be long, and what a run sent is in its agent's file. */
@@ -61,14 +59,13 @@ static bool is_long(const struct api_request *q)
 					       !strcmp(state, "unknown")));
 }
 
-void route_deliveries(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_deliveries(struct api_request *q)
 {
-	struct api_request *q = list_ask(app, r, reply);
-
-	if (q && is_long(q))
+	if (read_filters(q))
+		return;
+	if (is_long(q))
 		request_read_async(q, read_deliveries);
-	else if (q)
+	else
 		request_read(q, read_deliveries);
 }
 
@@ -80,10 +77,9 @@ static int read_stats(struct api_request *q, struct buf *out, struct err *e)
 }
 
 /* To count them all is to read them all. */
-void route_delivery_stats(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+void route_delivery_stats(struct api_request *q)
 {
-	request_read_async(request_new(app, r, reply), read_stats);
+	request_read_async(q, read_stats);
 }
 
 static int find_delivery(struct api_request *q, struct delivery_row *row,
@@ -109,21 +105,17 @@ static int read_delivery(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-static void read_by_id(void *app, const struct http_request *r,
-		       struct http_reply *reply,
+static void read_by_id(struct api_request *q,
 		       int (*read)(struct api_request *, struct buf *,
 				   struct err *))
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->id = request_param(q, r, "id");
+	q->id = request_param(q, "id");
 	request_read(q, read);
 }
 
-void route_delivery_show(void *app, const struct http_request *r,
-			 struct http_reply *reply)
+void route_delivery_show(struct api_request *q)
 {
-	read_by_id(app, r, reply, read_delivery);
+	read_by_id(q, read_delivery);
 }
 
 static int read_attempts(struct api_request *q, struct buf *out, struct err *e)
@@ -137,42 +129,34 @@ static int read_attempts(struct api_request *q, struct buf *out, struct err *e)
 	return api_list(q, Q_DELIVERY_ATTEMPT_LIST, &in, out, e);
 }
 
-void route_delivery_attempts(void *app, const struct http_request *r,
-			     struct http_reply *reply)
+void route_delivery_attempts(struct api_request *q)
 {
-	read_by_id(app, r, reply, read_attempts);
+	read_by_id(q, read_attempts);
 }
 
-void route_delivery_verb(void *app, const struct http_request *r,
-			 struct http_reply *reply)
+void route_delivery_verb(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	request_command(q,
 			supervisor_delivery_verb(q->api->sup,
-						 http_param(r, "id"),
-						 http_param(r, "verb"), q->by,
-						 request_done(q), &e),
+						 http_param(q->http, "id"),
+						 http_param(q->http, "verb"),
+						 q->by, request_done(q), &e),
 			&e);
 }
 
-void route_delivery_post(void *app, const struct http_request *r,
-			 struct http_reply *reply)
+void route_delivery_post(struct api_request *q,
+			 const struct delivery_post_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_post body = {.body = NULL};
+	struct post_request post = {body->channel, body->conversation,
+				    body->body, body->key};
 	struct err e = {0};
-	int rc = api_body(r, &api_post_shape, &body, &q->arena, &e);
 
-	if (rc == 0)
-		rc = supervisor_post_message(
-			q->api->sup,
-			&(struct post_request){body.channel, body.conversation,
-					       body.body, body.key},
-			request_done(q), &e);
-	q->read = NULL;
-	request_command(q, rc, &e);
+	request_command(q,
+			supervisor_post_message(q->api->sup, &post,
+						request_done(q), &e),
+			&e);
 }
 
 /* --- inbound ---------------------------------------------------------- */
@@ -191,12 +175,9 @@ static int read_inbounds(struct api_request *q, struct buf *out, struct err *e)
 	return api_lists(q, &list, &in, out, e);
 }
 
-void route_inbounds(void *app, const struct http_request *r,
-		    struct http_reply *reply)
+void route_inbounds(struct api_request *q)
 {
-	struct api_request *q = list_ask(app, r, reply);
-
-	if (q)
+	if (read_filters(q) == 0)
 		request_read(q, read_inbounds);
 }
 
@@ -215,23 +196,20 @@ static int read_inbound(struct api_request *q, struct buf *out, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-void route_inbound_show(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_inbound_show(struct api_request *q)
 {
-	read_by_id(app, r, reply, read_inbound);
+	read_by_id(q, read_inbound);
 }
 
-void route_inbound_verb(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_inbound_verb(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-	const char *verb = http_param(r, "verb");
+	const char *verb = http_param(q->http, "verb");
 	struct supervisor *s = q->api->sup;
 	struct err e = {0};
 	int rc = !strcmp(verb, "retry")
-			 ? inbound_retry(s, http_param(r, "id"), q->by,
+			 ? inbound_retry(s, http_param(q->http, "id"), q->by,
 					 request_done(q), &e)
-			 : inbound_discard(s, http_param(r, "id"), q->by,
+			 : inbound_discard(s, http_param(q->http, "id"), q->by,
 					   request_done(q), &e);
 
 	request_command(q, rc, &e);
@@ -266,8 +244,7 @@ static int read_media(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_media(void *app, const struct http_request *r,
-		 struct http_reply *reply)
+void route_media(struct api_request *q)
 {
-	read_by_id(app, r, reply, read_media);
+	read_by_id(q, read_media);
 }

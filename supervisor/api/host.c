@@ -7,7 +7,6 @@
 #include "lib/http/openapi.h"
 #include "lib/os/file.h"
 #include "schema/control/stats.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/metrics.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -56,38 +55,32 @@ static int read_health(struct api_request *q, struct buf *out, struct err *e)
 	return rc;
 }
 
-void route_health(void *app, const struct http_request *r,
-		  struct http_reply *reply)
+void route_health(struct api_request *q)
 {
-	request_read(request_new(app, r, reply), read_health);
+	request_read(q, read_health);
 }
 
-void route_stop(void *app, const struct http_request *r,
-		struct http_reply *reply)
+void route_stop(struct api_request *q, const struct stop_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_intent body = {.intent = "down"};
 	struct err e = {0};
-	int rc = api_body(r, &api_intent_shape, &body, &q->arena, &e);
+	int rc = 0;
 
-	if (!rc && strcmp(body.intent, "restart") == 0)
+	if (strcmp(body->intent, "restart") == 0)
 		rc = supervisor_may_restart(q->api->sup, &e);
 	if (!rc)
-		rc = supervisor_stop(q->api->sup, body.intent, q->by,
+		rc = supervisor_stop(q->api->sup, body->intent, q->by,
 				     request_done(q), &e);
 	request_command(q, rc, &e);
 }
 
-void route_openapi(void *app, const struct http_request *r,
-		   struct http_reply *reply)
+void route_openapi(struct api_request *q)
 {
 	struct buf b = BUF_MAX(1 << 20);
 
-	(void)app;
-	(void)r;
 	openapi_write(&b, &api_routes, "skep", SKEP_VERSION);
-	http_reply_json(reply, 200, b.p, b.n);
+	http_reply_json(q->reply, 200, b.p, b.n);
 	buf_fini(&b);
+	request_free(q);
 }
 
 /* Counters follow the host's log, so that they count what was committed. */
@@ -218,8 +211,7 @@ static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_metrics(void *app, const struct http_request *r,
-		   struct http_reply *reply)
+void route_metrics(struct api_request *q)
 {
-	request_read(request_new(app, r, reply), read_metrics);
+	request_read(q, read_metrics);
 }

@@ -4,7 +4,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "schema/control/channel/mailbox.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/list.h"
 #include "supervisor/api/mailbox_wait.h"
 #include "supervisor/api/request.h"
@@ -17,15 +16,15 @@ static void hint_mailbox(void *arg, const struct err *failed)
 		send_hint(arg, &(struct hint){.kind = HINT_MAILBOX});
 }
 
-static int send_message(struct api_request *q, const struct api_letter *l,
-			struct err *e)
+static int send_message(struct api_request *q,
+			const struct message_send_body *l, struct err *e)
 {
 	struct supervisor *s = q->api->sup;
 	struct message_new m = {
 		.source_key = l->key,
 		.sender = l->sender ? l->sender : q->by,
 		.room = l->room,
-		.body = l->text ? l->text : "",
+		.body = l->text,
 	};
 	struct id id;
 	int made;
@@ -45,18 +44,16 @@ static int send_message(struct api_request *q, const struct api_letter *l,
 	return made < 0 ? -1 : 0;
 }
 
-void route_message_send(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_message_send(struct api_request *q,
+			const struct message_send_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_letter body = {0};
 	struct err e = {0};
-	int rc = api_body(r, &api_letter_shape, &body, &q->arena, &e);
 
 	txn_try_begin(&q->api->sup->txn);
-	if (rc == 0)
-		rc = send_message(q, &body, &e);
-	request_command(q, txn_try_end(&q->api->sup->txn, rc, &e), &e);
+	request_command(
+		q,
+		txn_try_end(&q->api->sup->txn, send_message(q, body, &e), &e),
+		&e);
 }
 
 static int read_messages(struct api_request *q, struct buf *out, struct err *e)
@@ -67,15 +64,12 @@ static int read_messages(struct api_request *q, struct buf *out, struct err *e)
 			&in, "id", out, e);
 }
 
-void route_message_list(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_message_list(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	if (request_limit(q, r) || request_before(q, r, ID_MESSAGE))
+	if (request_limit(q) || request_before(q, ID_MESSAGE))
 		return;
-	q->key = request_param(q, r, "agent");
-	q->filter[0] = request_query(q, r, "session");
+	q->key = request_param(q, "agent");
+	q->filter[0] = request_query(q, "session");
 	request_read(q, read_messages);
 }
 
@@ -96,22 +90,20 @@ static void reply_messages(void *arg, const struct err *failed)
 		mail_give(c->ask, c->n, c->rows);
 }
 
-void route_message_read(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_message_read(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct supervisor *s = q->api->sup;
 	struct collected *c = arena_alloc(&q->arena, sizeof *c);
 	struct err e = {0};
 
-	if (request_limit(q, r))
+	if (request_limit(q))
 		return;
 	*c = (struct collected){q, NULL, -1};
 	txn_try_begin(&s->txn);
 	if (txn_begin(&s->txn, &e) == 0)
-		c->n = message_collect(s->db, http_param(r, "agent"),
-				       http_param(r, "session"), (int)q->limit,
-				       &c->rows, &q->arena, &e);
+		c->n = message_collect(s->db, http_param(q->http, "agent"),
+				       http_param(q->http, "session"),
+				       (int)q->limit, &c->rows, &q->arena, &e);
 	c->n = txn_try_end(&s->txn, c->n, &e);
 	if (c->n < 0)
 		request_fail(q, &e);
@@ -129,20 +121,18 @@ static void acknowledged(void *arg, const struct err *failed)
 		mail_receive(q);
 }
 
-void route_message_receive(void *app, const struct http_request *r,
-			   struct http_reply *reply)
+void route_message_receive(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct supervisor *s = q->api->sup;
-	const char *ack = request_query(q, r, "ack");
+	const char *ack = request_query(q, "ack");
 	struct err e = {0};
 	int rc;
 
-	q->id = request_param(q, r, "agent");
-	q->key = request_param(q, r, "session");
+	q->id = request_param(q, "agent");
+	q->key = request_param(q, "session");
 	q->limit = 0;
-	rc = http_query_i64(r, "wait", (int64_t[]){0, MAIL_WAIT_MAX}, &q->limit,
-			    &e);
+	rc = http_query_i64(q->http, "wait", (int64_t[]){0, MAIL_WAIT_MAX},
+			    &q->limit, &e);
 	txn_try_begin(&s->txn);
 	if (rc == 0)
 		rc = txn_begin(&s->txn, &e);
@@ -164,22 +154,18 @@ static int read_rooms(struct api_request *q, struct buf *out, struct err *e)
 	return api_list(q, Q_ROOM_LIST, &in, out, e);
 }
 
-void route_rooms(void *app, const struct http_request *r,
-		 struct http_reply *reply)
+void route_rooms(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->filter[0] = request_query(q, r, "room");
+	q->filter[0] = request_query(q, "room");
 	request_read_async(q, read_rooms); /* unread messages are counted */
 }
 
-static void change_membership(void *app, const struct http_request *r,
-			      struct http_reply *reply, bool join)
+static void change_membership(struct api_request *q, bool join)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct supervisor *s = q->api->sup;
-	struct room_join_in in = {http_param(r, "room"), http_param(r, "agent"),
-				  http_param(r, "session"), clock_now()};
+	struct room_join_in in = {http_param(q->http, "room"),
+				  http_param(q->http, "agent"),
+				  http_param(q->http, "session"), clock_now()};
 	struct room_leave_in out = {in.room, in.agent, in.session};
 	struct err e = {0};
 	int n = -1;
@@ -201,14 +187,12 @@ static void change_membership(void *app, const struct http_request *r,
 	request_command(q, n < 0 ? -1 : 0, &e);
 }
 
-void route_room_join(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_room_join(struct api_request *q)
 {
-	change_membership(app, r, reply, true);
+	change_membership(q, true);
 }
 
-void route_room_leave(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_room_leave(struct api_request *q)
 {
-	change_membership(app, r, reply, false);
+	change_membership(q, false);
 }

@@ -106,12 +106,9 @@ static int read_live(struct api_request *q, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-void route_active(void *app, const struct http_request *r,
-		  struct http_reply *reply)
+void route_active(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->flag = http_query_flag(r, "memory");
+	q->flag = http_query_flag(q->http, "memory");
 	request_read(q, read_live);
 }
 
@@ -145,15 +142,13 @@ static int read_invocations(struct api_request *q, struct buf *out,
 	return n < 0 ? -1 : 0;
 }
 
-void route_invocations(void *app, const struct http_request *r,
-		       struct http_reply *reply)
+void route_invocations(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	if (request_limit(q, r))
+	if (request_limit(q))
 		return;
-	q->from = request_query(q, r, "before");
+	q->from = request_query(q, "before");
 	q->nlive = sql_collect(q->db, Q_RUN_LIST_ACTIVE, NULL, LIVE_MAX,
 			       &q->live, &q->arena, &e);
 	for (int i = 0; i < q->nlive; i++)

@@ -14,6 +14,7 @@ struct api_request *request_new(struct api *w, const struct http_request *r,
 	if (!q)
 		abort();
 	q->api = w;
+	q->http = r;
 	q->reply = reply;
 	q->db = supervisor_db(w->sup);
 	q->by = arena_printf(&q->arena, "http:%s", http_subject(r)->name);
@@ -26,38 +27,36 @@ void request_free(struct api_request *q)
 	free(q);
 }
 
-const char *request_param(struct api_request *q, const struct http_request *r,
-			  const char *name)
+const char *request_param(struct api_request *q, const char *name)
 {
-	return arena_text(&q->arena, http_param(r, name));
+	return arena_text(&q->arena, http_param(q->http, name));
 }
 
-const char *request_query(struct api_request *q, const struct http_request *r,
-			  const char *name)
+const char *request_query(struct api_request *q, const char *name)
 {
-	const char *value = http_query(r, name);
+	const char *value = http_query(q->http, name);
 
 	return value && *value ? arena_text(&q->arena, value) : NULL;
 }
 
-int request_limit(struct api_request *q, const struct http_request *r)
+int request_limit(struct api_request *q)
 {
 	struct err e = {0};
 
 	q->limit = 100;
-	if (http_query_i64(r, "limit", (int64_t[]){1, 1000}, &q->limit, &e)) {
+	if (http_query_i64(q->http, "limit", (int64_t[]){1, 1000}, &q->limit,
+			   &e)) {
 		request_fail(q, &e);
 		return -1;
 	}
 	return 0;
 }
 
-int request_before(struct api_request *q, const struct http_request *r,
-		   enum id_kind kind)
+int request_before(struct api_request *q, enum id_kind kind)
 {
 	struct err e = {0};
 
-	if (page_before(kind, request_query(q, r, "before"), &q->from, &e)) {
+	if (page_before(kind, request_query(q, "before"), &q->from, &e)) {
 		request_fail(q, &e);
 		return -1;
 	}
@@ -73,18 +72,16 @@ static bool wants_stream(const struct http_request *r)
 	       (accept && strstr(accept, "text/event-stream"));
 }
 
-struct api_request *request_reader(struct api *w, const struct http_request *r,
-				   struct http_reply *reply)
+int request_reader(struct api_request *q)
 {
-	struct api_request *q = request_new(w, r, reply);
-	const char *last = http_header(r, "Last-Event-ID");
+	const char *last = http_header(q->http, "Last-Event-ID");
 
-	if (request_limit(q, r))
-		return NULL;
-	q->flag = wants_stream(r);
+	if (request_limit(q))
+		return -1;
+	q->flag = wants_stream(q->http);
 	q->from = last ? arena_text(&q->arena, last)
-		       : request_query(q, r, "after");
-	return q;
+		       : request_query(q, "after");
+	return 0;
 }
 
 void request_fail(struct api_request *q, const struct err *e)

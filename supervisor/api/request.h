@@ -36,6 +36,7 @@ void api_look_soon(struct api *w); /* topics look again after a breath */
 
 struct api_request {
 	struct api *api;
+	const struct http_request *http; /* only while the handler is called */
 	struct http_reply *reply;
 	struct sql *db; /* that it reads */
 	struct arena arena;
@@ -58,23 +59,19 @@ struct api_request *request_new(struct api *w, const struct http_request *r,
 void request_free(struct api_request *q);
 
 /* Copies that live as long as the ask; NULL if absent. */
-const char *request_param(struct api_request *q, const struct http_request *r,
-			  const char *name);
-const char *request_query(struct api_request *q, const struct http_request *r,
-			  const char *name);
+const char *request_param(struct api_request *q, const char *name);
+const char *request_query(struct api_request *q, const char *name);
 
 /* Reads the query's limit (1 to 1000, else 100): -1 has been answered. */
-int request_limit(struct api_request *q, const struct http_request *r);
+int request_limit(struct api_request *q);
 
 /* Reads the query's `before` into q->from, as a list takes it that goes by its
  * ids (schema/control/cursor.h): -1 has been answered. */
-int request_before(struct api_request *q, const struct http_request *r,
-		   enum id_kind kind);
+int request_before(struct api_request *q, enum id_kind kind);
 
 /* For routes that give a page or a stream: limit, flag (a stream is wanted) and
- * from (Last-Event-ID, or ?after=) are read. NULL has been answered. */
-struct api_request *request_reader(struct api *w, const struct http_request *r,
-				   struct http_reply *reply);
+ * from (Last-Event-ID, or ?after=) are read. -1 has been answered. */
+int request_reader(struct api_request *q);
 
 /* After the commit of this turn q->read fills the answer. It may also take the
  * reply for itself, and set q->reply to NULL. */

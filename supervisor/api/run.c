@@ -4,7 +4,6 @@
 #include "lib/base/mark.h"
 #include "lib/base/text.h"
 #include "schema/control/channel/run_deliveries.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/list.h"
 #include "supervisor/api/ps.h"
 #include "supervisor/api/request.h"
@@ -32,17 +31,15 @@ static int read_runs(struct api_request *q, struct buf *out, struct err *e)
 	return api_lists(q, &list, &filter, out, e);
 }
 
-void route_runs(void *app, const struct http_request *r,
-		struct http_reply *reply)
+void route_runs(struct api_request *q)
 {
 	static const char *const names[] = {"agent", "session", "state", "tag",
 					    "invocation"};
-	struct api_request *q = request_new(app, r, reply);
 
-	if (request_limit(q, r) || request_before(q, r, ID_RUN))
+	if (request_limit(q) || request_before(q, ID_RUN))
 		return;
 	for (int i = 0; i <= BY_INVOCATION; i++)
-		q->filter[i] = request_query(q, r, names[i]);
+		q->filter[i] = request_query(q, names[i]);
 	request_read(q, read_runs);
 }
 
@@ -104,12 +101,9 @@ static int read_run_shown(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_run_show(void *app, const struct http_request *r,
-		    struct http_reply *reply)
+void route_run_show(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->id = request_param(q, r, "id");
+	q->id = request_param(q, "id");
 	request_read(q, read_run_shown);
 }
 
@@ -128,12 +122,9 @@ static int read_input(struct api_request *q, struct buf *out, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-void route_run_input(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_run_input(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->id = request_param(q, r, "id");
+	q->id = request_param(q, "id");
 	request_read(q, read_input);
 }
 
@@ -169,12 +160,9 @@ static int read_transitions(struct api_request *q, struct buf *out,
 	return read_rows_of_run(q, Q_RUN_TRANSITION_LIST, out, e);
 }
 
-void route_run_transitions(void *app, const struct http_request *r,
-			   struct http_reply *reply)
+void route_run_transitions(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->id = request_param(q, r, "id");
+	q->id = request_param(q, "id");
 	request_read(q, read_transitions);
 }
 
@@ -183,78 +171,21 @@ static int read_commands(struct api_request *q, struct buf *out, struct err *e)
 	return read_rows_of_run(q, Q_COMMAND_LIST, out, e);
 }
 
-void route_run_commands(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_run_commands(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->id = request_param(q, r, "id");
+	q->id = request_param(q, "id");
 	request_read(q, read_commands);
 }
 
-static void set_if_given(int64_t *to, int64_t value)
+void route_run_submit(struct api_request *q, const struct run_request *body)
 {
-	if (value != OPT_NONE)
-		*to = value;
-}
-
-/* What the body says over the host's defaults. */
-static struct run_request run_request_of(const struct supervisor *s,
-					 const struct api_run_new *n,
-					 const char *by)
-{
-	struct run_request ask = supervisor_run_defaults(s);
-
-	ask.agent = n->agent;
-	ask.session = n->session;
-	ask.prompt = n->prompt;
-	ask.options = n->options;
-	ask.attachments = n->attachments;
-	ask.policy = n->policy ? n->policy : ask.policy;
-	ask.parent = n->parent;
-	ask.idem_key = n->idem_key;
-	ask.tags = n->tags;
-	ask.invocation = n->invocation;
-	ask.by = by;
-	set_if_given(&ask.priority, n->priority);
-	set_if_given(&ask.delay_ms, n->delay_ms);
-	set_if_given(&ask.queue_timeout_ms, n->queue_timeout_ms);
-	set_if_given(&ask.run_timeout_ms, n->run_timeout_ms);
-	set_if_given(&ask.idle_timeout_ms, n->idle_timeout_ms);
-	set_if_given(&ask.grace_ms, n->grace_ms);
-	set_if_given(&ask.max_attempts, n->max_attempts);
-	set_if_given(&ask.backoff_ms, n->backoff_ms);
-	return ask;
-}
-
-static const struct api_run_new nothing_said = {
-	.priority = OPT_NONE,
-	.delay_ms = OPT_NONE,
-	.queue_timeout_ms = OPT_NONE,
-	.run_timeout_ms = OPT_NONE,
-	.idle_timeout_ms = OPT_NONE,
-	.grace_ms = OPT_NONE,
-	.max_attempts = OPT_NONE,
-	.backoff_ms = OPT_NONE,
-};
-
-void route_run_submit(void *app, const struct http_request *r,
-		      struct http_reply *reply)
-{
-	struct api_request *q = request_new(app, r, reply);
-	const char *key = http_header(r, "Idempotency-Key");
-	struct api_run_new n = nothing_said;
-	struct run_request ask;
+	struct run_request ask = supervisor_run_defaults(q->api->sup);
 	struct err e = {0};
 
 	mark(MARK_request);
-	if (api_body(r, &api_run_new_shape, &n, &q->arena, &e)) {
-		request_fail(q, &e);
-		return;
-	}
-	if (key && !n.idem_key)
-		n.idem_key = key;
-	ask = run_request_of(q->api->sup, &n, q->by);
+	ask.by = q->by;
+	ask.idem_key = http_header(q->http, "Idempotency-Key");
+	run_request_merge(&ask, body);
 	q->status = 201;
 	q->read = read_run;
 	request_command(
@@ -263,70 +194,59 @@ void route_run_submit(void *app, const struct http_request *r,
 		&e);
 }
 
-void route_run_retry(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_run_retry(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	q->status = 201;
 	q->read = read_run;
 	request_command(q,
-			supervisor_retry_run(q->api->sup, http_param(r, "id"),
-					     q->by, request_done(q), &e),
+			supervisor_retry_run(q->api->sup,
+					     http_param(q->http, "id"), q->by,
+					     request_done(q), &e),
 			&e);
 }
 
-void route_run_cancel(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_run_cancel(struct api_request *q, const struct run_cancel_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_why why = {0};
 	struct err e = {0};
-	int rc = api_body(r, &api_why_shape, &why, &q->arena, &e);
 
-	if (!rc)
-		rc = supervisor_cancel_run(q->api->sup, http_param(r, "id"),
-					   why.reason, q->by, request_done(q),
-					   &e);
-	request_command(q, rc, &e);
+	request_command(
+		q,
+		supervisor_cancel_run(q->api->sup, http_param(q->http, "id"),
+				      body->reason, q->by, request_done(q), &e),
+		&e);
 }
 
-void route_run_pause(void *app, const struct http_request *r,
-		     struct http_reply *reply)
+void route_run_pause(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	request_command(q,
-			supervisor_pause_run(q->api->sup, http_param(r, "id"),
-					     q->by, request_done(q), &e),
+			supervisor_pause_run(q->api->sup,
+					     http_param(q->http, "id"), q->by,
+					     request_done(q), &e),
 			&e);
 }
 
-void route_run_resume(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_run_resume(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	request_command(q,
-			supervisor_resume_run(q->api->sup, http_param(r, "id"),
-					      q->by, request_done(q), &e),
+			supervisor_resume_run(q->api->sup,
+					      http_param(q->http, "id"), q->by,
+					      request_done(q), &e),
 			&e);
 }
 
-void route_run_send(void *app, const struct http_request *r,
-		    struct http_reply *reply)
+void route_run_send(struct api_request *q, const struct run_send_body *body)
 {
-	struct api_request *q = request_new(app, r, reply);
-	struct api_text body = {0};
 	struct err e = {0};
-	int rc = api_body(r, &api_text_shape, &body, &q->arena, &e);
 
-	if (!rc)
-		rc = supervisor_send_to_run(q->api->sup, http_param(r, "id"),
-					    body.text, q->by, request_done(q),
-					    &e);
-	request_command(q, rc, &e);
+	request_command(
+		q,
+		supervisor_send_to_run(q->api->sup, http_param(q->http, "id"),
+				       body->text, q->by, request_done(q), &e),
+		&e);
 }

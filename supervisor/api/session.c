@@ -72,19 +72,16 @@ static int read_sessions_aside(struct api_request *q, struct buf *out,
 	return with_own_files(q, out, e, read_sessions);
 }
 
-void route_sessions(void *app, const struct http_request *r,
-		    struct http_reply *reply)
+void route_sessions(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	if (request_limit(q, r))
+	if (request_limit(q))
 		return;
-	q->filter[AGENT] = request_param(q, r, "agent");
-	q->filter[STATUS] = request_query(q, r, "status");
-	q->filter[KIND] = request_query(q, r, "kind");
-	q->filter[PREFIX] = request_query(q, r, "prefix");
-	q->from = request_query(q, r, "before");
-	q->flag = http_query_flag(r, "all");
+	q->filter[AGENT] = request_param(q, "agent");
+	q->filter[STATUS] = request_query(q, "status");
+	q->filter[KIND] = request_query(q, "kind");
+	q->filter[PREFIX] = request_query(q, "prefix");
+	q->from = request_query(q, "before");
+	q->flag = http_query_flag(q->http, "all");
 	if (q->filter[PREFIX]) /* all that match are sorted */
 		request_read_async(q, read_sessions_aside);
 	else
@@ -116,13 +113,10 @@ static int read_session(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_session_show(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_session_show(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
-
-	q->filter[AGENT] = request_param(q, r, "agent");
-	q->key = request_param(q, r, "key");
+	q->filter[AGENT] = request_param(q, "agent");
+	q->key = request_param(q, "key");
 	request_read(q, read_session);
 }
 
@@ -270,20 +264,18 @@ static int read_messages_aside(struct api_request *q, struct buf *out,
 	return with_own_files(q, out, e, read_messages);
 }
 
-void route_session_messages(void *app, const struct http_request *r,
-			    struct http_reply *reply)
+void route_session_messages(struct api_request *q)
 {
-	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	q->limit = MESSAGES;
-	if (http_query_i64(r, "limit", (int64_t[]){1, MESSAGES}, &q->limit,
-			   &e)) {
+	if (http_query_i64(q->http, "limit", (int64_t[]){1, MESSAGES},
+			   &q->limit, &e)) {
 		request_fail(q, &e);
 		return;
 	}
-	q->filter[AGENT] = request_param(q, r, "agent");
-	q->key = request_param(q, r, "key");
-	q->from = request_query(q, r, "before");
+	q->filter[AGENT] = request_param(q, "agent");
+	q->key = request_param(q, "key");
+	q->from = request_query(q, "before");
 	request_read_async(q, read_messages_aside);
 }

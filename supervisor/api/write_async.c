@@ -7,7 +7,6 @@
 #include "lib/base/text.h"
 #include "schema/agent/transcript/branch.h"
 #include "schema/agent/transcript/session.h"
-#include "supervisor/api/body.h"
 #include "supervisor/api/write_async.h"
 #include "supervisor/core/operator.h"
 
@@ -58,11 +57,12 @@ static int delete (struct edit *ed, struct agent_file *f, struct err *e)
 
 static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
 {
+	const struct session_fork_body *body = ed->body;
 	struct fork_new n = {.from = ed->q->key,
-			     .at = ed->fork.at,
-			     .key = ed->fork.key,
-			     .title = ed->fork.title,
-			     .copy = ed->fork.copy};
+			     .at = body->at,
+			     .key = body->key,
+			     .title = body->title,
+			     .copy = body->copy};
 	struct session_row row;
 
 	if (session_fork(f, &n, &row, &ed->q->arena, e))
@@ -72,7 +72,9 @@ static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
 
 static int rewind_it(struct edit *ed, struct agent_file *f, struct err *e)
 {
-	if (session_rewind(f, ed->q->key, ed->to.seq, e))
+	const struct session_rewind_body *body = ed->body;
+
+	if (session_rewind(f, ed->q->key, body->seq, e))
 		return -1;
 	return show_now(ed, f, e);
 }
@@ -147,46 +149,36 @@ static void queue_edit(void *arg, const struct err *failed)
 	edit_free(ed);
 }
 
-struct edit *edit_new(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+struct edit *edit_new(struct api_request *q)
 {
 	struct edit *ed = calloc(1, sizeof *ed);
-	struct api_request *q = request_new(app, r, reply);
 
 	if (!ed)
 		abort();
 	ed->q = q;
 	buf_init(&ed->out, 8 << 20);
-	q->filter[0] = request_param(q, r, "agent");
-	ed->body = arena_text(&q->arena, http_body(r).p);
+	q->filter[0] = request_param(q, "agent");
 	return ed;
 }
 
-struct edit *edit_session(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+struct edit *edit_session(struct api_request *q)
 {
-	struct edit *ed = edit_new(app, r, reply);
+	struct edit *ed = edit_new(q);
 
-	ed->q->key = request_param(ed->q, r, "key");
+	q->key = request_param(q, "key");
 	return ed;
 }
 
-void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change)
+void edit_start(struct edit *ed, edit_fn *change)
 {
-	if (rc) {
-		request_fail(ed->q, e);
-		edit_free(ed);
-		return;
-	}
 	ed->change = change;
 	supervisor_after(ed->q->api->sup, queue_edit, ed);
 }
 
 /* If-Match holds the revision that the change was made from. */
-static int read_rev(struct edit *ed, const struct http_request *r,
-		    struct err *e)
+static int read_rev(struct edit *ed, struct err *e)
 {
-	const char *match = http_header(r, "If-Match");
+	const char *match = http_header(ed->q->http, "If-Match");
 	char text[32];
 
 	if (!match)
@@ -197,52 +189,55 @@ static int read_rev(struct edit *ed, const struct http_request *r,
 	return text_i64("If-Match", text, 1, INT64_MAX, &ed->rev, e);
 }
 
-void route_session_patch(void *app, const struct http_request *r,
-			 struct http_reply *reply)
+static void start_patch(struct api_request *q, const char *patch,
+			edit_fn *change)
 {
-	struct edit *ed = edit_session(app, r, reply);
+	struct edit *ed = edit_session(q);
 	struct err e = {0};
 
-	edit_go(ed, read_rev(ed, r, &e), &e, patch_session);
+	ed->body = arena_text(&q->arena, patch);
+	if (read_rev(ed, &e) == 0) {
+		edit_start(ed, change);
+		return;
+	}
+	request_fail(q, &e);
+	edit_free(ed);
 }
 
-void route_session_put(void *app, const struct http_request *r,
-		       struct http_reply *reply)
+void route_session_patch(struct api_request *q, const char *body)
 {
-	struct edit *ed = edit_session(app, r, reply);
-	struct err e = {0};
-
-	edit_go(ed, read_rev(ed, r, &e), &e, put_session);
+	start_patch(q, body, patch_session);
 }
 
-void route_session_delete(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+void route_session_put(struct api_request *q, const char *body)
 {
-	edit_go(edit_session(app, r, reply), 0, NULL, delete);
+	start_patch(q, body, put_session);
 }
 
-void route_session_fork(void *app, const struct http_request *r,
-			struct http_reply *reply)
+void route_session_delete(struct api_request *q)
 {
-	struct edit *ed = edit_session(app, r, reply);
-	struct err e = {0};
-	int rc = api_body(r, &api_fork_shape, &ed->fork, &ed->q->arena, &e);
-
-	edit_go(ed, rc, &e, fork_it);
+	edit_start(edit_session(q), delete);
 }
 
-void route_session_rewind(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+void route_session_fork(struct api_request *q,
+			const struct session_fork_body *body)
 {
-	struct edit *ed = edit_session(app, r, reply);
-	struct err e = {0};
-	int rc = api_body(r, &api_seq_shape, &ed->to, &ed->q->arena, &e);
+	struct edit *ed = edit_session(q);
 
-	edit_go(ed, rc, &e, rewind_it);
+	ed->body = body;
+	edit_start(ed, fork_it);
 }
 
-void route_session_restore(void *app, const struct http_request *r,
-			   struct http_reply *reply)
+void route_session_rewind(struct api_request *q,
+			  const struct session_rewind_body *body)
 {
-	edit_go(edit_session(app, r, reply), 0, NULL, restore);
+	struct edit *ed = edit_session(q);
+
+	ed->body = body;
+	edit_start(ed, rewind_it);
+}
+
+void route_session_restore(struct api_request *q)
+{
+	edit_start(edit_session(q), restore);
 }

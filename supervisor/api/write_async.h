@@ -24,27 +24,21 @@ struct edit {
 	bool reads_only;       /* not in a batch: it may take long */
 	struct api_request *q; /* .filter[0] agent, .key session, or NULL */
 	const char *path;      /* of the file */
-	const char *body;      /* of the request */
+	const void *body;      /* of the request, as its route takes it */
 	int64_t rev;           /* If-Match; 0: any */
-	struct api_fork fork;
-	struct api_seq to;
-	struct api_vector vector;
-	struct api_near near;
 	edit_fn *change;
 	struct buf out;
 	struct err err;
 	int rc;
 };
 
-struct edit *edit_session(void *app, const struct http_request *r,
-			  struct http_reply *reply);
+struct edit *edit_session(struct api_request *q);
 
 /* Of an agent; of no session. */
-struct edit *edit_new(void *app, const struct http_request *r,
-		      struct http_reply *reply);
+struct edit *edit_new(struct api_request *q);
 
-/* Goes on with `change`, or answers with *e if rc is not 0. */
-void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change);
+/* Makes the change in a thread, and answers. */
+void edit_start(struct edit *ed, edit_fn *change);
 
 /* Runs ed->change in a thread, then calls edit_answer on the loop. */
 void edit_queue(struct edit *ed);

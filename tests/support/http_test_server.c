@@ -278,7 +278,7 @@ static const struct http_route rows[] = {
 	{"hello",   "GET",  "/v1/hello",          HTTP_SCOPE_READ,   say_hello,      "Says who you are",  NULL, HTTP_GIVES_OBJECT,  NULL},
 	{"params",  "GET",  "/v1/params/{a}/{b}", HTTP_SCOPE_READ,   echo_params,    "Two names",         NULL, HTTP_GIVES_OBJECT,  NULL},
 	{"echo",    "POST", "/v1/echo",           HTTP_SCOPE_RUN,    echo_body,      "The body again",    NULL, HTTP_GIVES_TEXT,    NULL},
-	{"json",    "POST", "/v1/json",           HTTP_SCOPE_RUN,    need_json,      "Takes an object",   &number_row_shape, HTTP_GIVES_NOTHING, NULL},
+	{"json",    "POST", "/v1/json",           HTTP_SCOPE_RUN,    need_json,      "Takes an object",   NULL, HTTP_GIVES_NOTHING, NULL},
 	{"json_rm", "DELETE", "/v1/json",         HTTP_SCOPE_ADMIN,  need_json,      "Takes it back",     NULL, HTTP_GIVES_NOTHING, NULL},
 	{"later",   "GET",  "/v1/later",          HTTP_SCOPE_READ,   reply_later,    "Answers by a timer", NULL, HTTP_GIVES_OBJECT, NULL},
 	{"numbers", "GET",  "/v1/numbers",        HTTP_SCOPE_READ,   stream_numbers, "Counts",            NULL, HTTP_GIVES_STREAM, &number_row_shape},

@@ -125,11 +125,8 @@ static int give_log(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-void route_events(void *app, const struct http_request *r,
-		  struct http_reply *reply)
+void route_events(struct api_request *q)
 {
-	struct api_request *q = request_reader(app, r, reply);
-
-	if (q)
+	if (request_reader(q) == 0)
 		request_read(q, give_log);
 }

@@ -180,26 +180,20 @@ static int give_session_events(struct api_request *q, struct buf *out,
 	return need_session(q, e) ? -1 : page_or_stream(q, out, e);
 }
 
-void route_run_events(void *app, const struct http_request *r,
-		      struct http_reply *reply)
+void route_run_events(struct api_request *q)
 {
-	struct api_request *q = request_reader(app, r, reply);
-
-	if (!q)
+	if (request_reader(q))
 		return;
-	q->id = request_param(q, r, "id");
+	q->id = request_param(q, "id");
 	request_read(q, give_run_events);
 }
 
-void route_session_events(void *app, const struct http_request *r,
-			  struct http_reply *reply)
+void route_session_events(struct api_request *q)
 {
-	struct api_request *q = request_reader(app, r, reply);
-
-	if (!q)
+	if (request_reader(q))
 		return;
-	q->filter[0] = request_param(q, r, "agent");
-	q->key = request_param(q, r, "key");
-	q->filter[1] = request_query(q, r, "until");
+	q->filter[0] = request_param(q, "agent");
+	q->key = request_param(q, "key");
+	q->filter[1] = request_query(q, "until");
 	request_read(q, give_session_events);
 }

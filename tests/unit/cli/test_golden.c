@@ -88,7 +88,6 @@ static void write_routes(FILE *to)
 #define ROUTE(name, method, path, scope, takes, gives, of, summary) \
 	fprintf(to, "%s %s: %s\n", #method, path, summary);
 #include "supervisor/api/routes.def"
-#undef ROUTE
 }
 
 static void write_texts(FILE *to)

@@ -76,17 +76,6 @@ static void handle(void *app, const struct http_request *r,
 	(void)app, (void)r, (void)reply;
 }
 
-static const struct http_route rows[] = {
-	{"thing_list", "GET", "/v1/things", HTTP_SCOPE_READ, handle, "All",
-	 NULL, HTTP_GIVES_LIST, &thing_shape},
-	{"thing_show", "GET", "/v1/things/{id}", HTTP_SCOPE_READ, handle, "One",
-	 NULL, HTTP_GIVES_OBJECT, &thing_shape},
-	{"thing_make", "POST", "/v1/things", HTTP_SCOPE_RUN, handle, "New",
-	 &thing_shape, HTTP_GIVES_OBJECT, &thing_shape},
-	{"thing_live", "GET", "/v1/live", HTTP_SCOPE_PUBLIC, handle, "Live",
-	 NULL, HTTP_GIVES_STREAM, NULL},
-};
-
 static const struct http_type
 	limit = {"limit", HTTP_KIND_INTEGER, HTTP_FORM_ANY, 1, 100, NULL},
 	name = {"name", HTTP_KIND_TEXT, HTTP_FORM_NAME, 1, 64, NULL},
@@ -103,12 +92,41 @@ static const struct http_input inputs[] = {
 	{LIST, HTTP_IN_QUERY, "colour", &colour, HTTP_REQUIRED},
 	{LIST, HTTP_IN_QUERY, "all", &flag, HTTP_OPTIONAL},
 	{SHOW, HTTP_IN_PATH, "id", &name, HTTP_REQUIRED},
-	{MAKE, HTTP_IN_BODY, "n", &limit, HTTP_REQUIRED},
-	{MAKE, HTTP_IN_BODY, "name", &name, HTTP_NOTNULL},
-	{MAKE, HTTP_IN_BODY, "note", &note, HTTP_OPTIONAL},
-	{MAKE, HTTP_IN_BODY, "colours", &colours, HTTP_OPTIONAL},
-	{MAKE, HTTP_IN_BODY, "flag", &flag, HTTP_OPTIONAL},
-	{MAKE, HTTP_IN_BODY, "meta", &meta, HTTP_OPTIONAL},
+};
+
+struct thing_new {
+	int64_t n, size;
+	const char *name, *note, *colours, *meta;
+	bool flag;
+};
+
+#define MEMBER(name_, type_, need_, otherwise_)                              \
+	{                                                                    \
+		{0, HTTP_IN_BODY, #name_, &type_, HTTP_##need_}, otherwise_, \
+			offsetof(struct thing_new, name_)                    \
+	}
+static const struct http_member members[] = {
+	MEMBER(n, limit, REQUIRED, NULL),
+	MEMBER(size, limit, OPTIONAL, "7"),
+	MEMBER(name, name, NOTNULL, "anna"),
+	MEMBER(note, note, OPTIONAL, NULL),
+	MEMBER(colours, colours, OPTIONAL, NULL),
+	MEMBER(flag, flag, OPTIONAL, NULL),
+	MEMBER(meta, meta, OPTIONAL, NULL),
+};
+static const struct http_body thing_new = {"thing_new",
+					   sizeof(struct thing_new), members,
+					   sizeof members / sizeof members[0]};
+
+static const struct http_route rows[] = {
+	{"thing_list", "GET", "/v1/things", HTTP_SCOPE_READ, handle, "All",
+	 NULL, HTTP_GIVES_LIST, &thing_shape},
+	{"thing_show", "GET", "/v1/things/{id}", HTTP_SCOPE_READ, handle, "One",
+	 NULL, HTTP_GIVES_OBJECT, &thing_shape},
+	{"thing_make", "POST", "/v1/things", HTTP_SCOPE_RUN, handle, "New",
+	 &thing_new, HTTP_GIVES_OBJECT, &thing_shape},
+	{"thing_live", "GET", "/v1/live", HTTP_SCOPE_PUBLIC, handle, "Live",
+	 NULL, HTTP_GIVES_STREAM, NULL},
 };
 
 static const struct http_routes routes = {rows, 4, inputs,
@@ -153,6 +171,10 @@ static void a_query_is_checked_before_its_handler(void **state)
 		 2,
 		 "size is not a parameter of this address; /openapi.json "
 		 "lists them"},
+		{{{"color", "red"}},
+		 1,
+		 "color is not a parameter of this address; did you mean "
+		 "colour?"},
 		{{{"colour", "red"}, {"colour", "red"}},
 		 2,
 		 "colour is given twice"},
@@ -200,9 +222,14 @@ static void a_body_is_checked_before_its_handler(void **state)
 		 ERR_INVALID},
 		{"{\"n\":1,\"meta\":{\"a\":\"1234567890\"}}",
 		 "\"meta\" must not exceed 16 bytes, and has 17", ERR_TOOBIG},
-		{"{\"n\":1,\"m\":1}",
-		 "\"m\" is not a member of this request; /openapi.json lists "
+		{"{\"n\":1,\"other\":1}",
+		 "\"other\" is not a member of this request; /openapi.json "
+		 "lists "
 		 "them",
+		 ERR_INVALID},
+		{"{\"n\":1,\"nota\":1}",
+		 "\"nota\" is not a member of this request; did you mean "
+		 "\"note\"?",
 		 ERR_INVALID},
 		{"{\"n\":1,\"n\":2}", "\"n\" is given twice", ERR_INVALID},
 	};
@@ -214,13 +241,35 @@ static void a_body_is_checked_before_its_handler(void **state)
 		cJSON *body = json_parse("body", text, strlen(text), &e);
 
 		assert_non_null(body);
-		http_route_check_body(&routes, &rows[MAKE], body, &e);
+		http_body_check(&thing_new, body, &e);
 		assert_string_equal(e.text, cases[i].says);
 		assert_int_equal(e.code, cases[i].code);
 		cJSON_Delete(body);
 	}
-	assert_true(http_route_body_max(&routes, &rows[LIST]) <= 4096);
-	assert_true(http_route_body_max(&routes, &rows[MAKE]) <= 8192);
+	assert_true(http_body_max(NULL) <= 4096);
+	assert_true(http_body_max(&thing_new) <= 8192);
+	assert_true(http_body_max(&http_body_raw) == SIZE_MAX);
+}
+
+static void a_body_becomes_a_struct_with_defaults(void **state)
+{
+	static const char text[] = "{\"n\":5,\"note\":null,\"flag\":true,"
+				   "\"meta\":{\"a\": [1]}}";
+	struct arena a = {0};
+	struct err e = {0};
+	cJSON *body = json_parse("body", text, strlen(text), &e);
+	const struct thing_new *t = http_body_struct(&thing_new, body, &a);
+
+	(void)state;
+	assert_int_equal(t->n, 5);
+	assert_int_equal(t->size, 7);
+	assert_string_equal(t->name, "anna");
+	assert_null(t->note);
+	assert_null(t->colours);
+	assert_true(t->flag);
+	assert_string_equal(t->meta, "{\"a\":[1]}");
+	cJSON_Delete(body);
+	arena_fini(&a);
 }
 
 static cJSON *at(cJSON *v, const char *const *path)
@@ -253,7 +302,11 @@ static void the_document_tells_what_the_table_says(void **state)
 			 2);
 	list = AT(doc, "paths", "/v1/things", "post", "requestBody", "content",
 		  "application/json", "schema");
-	assert_int_equal(cJSON_GetArraySize(AT(list, "properties")), 6);
+	assert_int_equal(cJSON_GetArraySize(AT(list, "properties")), 7);
+	assert_int_equal(AT(list, "properties", "size", "default")->valueint,
+			 7);
+	assert_string_equal(
+		AT(list, "properties", "name", "default")->valuestring, "anna");
 	assert_string_equal(
 		cJSON_GetArrayItem(AT(list, "required"), 0)->valuestring, "n");
 	list = AT(doc, "paths", "/v1/things/{id}", "get", "parameters");
@@ -279,6 +332,7 @@ int main(void)
 		cmocka_unit_test(labels_cannot_grow_the_registry),
 		cmocka_unit_test(a_query_is_checked_before_its_handler),
 		cmocka_unit_test(a_body_is_checked_before_its_handler),
+		cmocka_unit_test(a_body_becomes_a_struct_with_defaults),
 		cmocka_unit_test(the_document_tells_what_the_table_says),
 	};
 
