@@ -160,39 +160,35 @@ void route_rooms(struct api_request *q)
 	request_read_async(q, read_rooms); /* unread messages are counted */
 }
 
-static void change_membership(struct api_request *q, bool join)
+void route_room_join(struct api_request *q)
 {
-	struct supervisor *s = q->api->sup;
 	struct room_join_in in = {http_param(q->http, "room"),
 				  http_param(q->http, "agent"),
 				  http_param(q->http, "session"), clock_now()};
-	struct room_leave_in out = {in.room, in.agent, in.session};
+	struct supervisor *s = q->api->sup;
 	struct err e = {0};
-	int n = -1;
 
 	txn_try_begin(&s->txn);
-	if (text_check_name("room", in.room, &e) == 0 &&
-	    text_check_name("agent", in.agent, &e) == 0 &&
-	    text_check_key("session", in.session, 256, &e) == 0 &&
-	    (!join || supervisor_agent_check(s, in.agent, &e) == 0) &&
-	    txn_begin(&s->txn, &e) == 0)
-		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
-			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);
-	if (n >= 0)
-		complete_later(s, request_done(q), in.room, n > 0,
-			       n == 0 ? "no change"
-			       : join ? "joined"
-				      : "left");
-	n = txn_try_end(&s->txn, n, &e);
-	request_command(q, n < 0 ? -1 : 0, &e);
-}
-
-void route_room_join(struct api_request *q)
-{
-	change_membership(q, true);
+	if (txn_try_end(&s->txn, supervisor_agent_check(s, in.agent, &e), &e)) {
+		request_fail(q, &e);
+		return;
+	}
+	request_exec(q, &(struct request_change){.query = Q_ROOM_JOIN,
+						 .in = &in,
+						 .id = in.room,
+						 .note = "joined",
+						 .unchanged = "no change"});
 }
 
 void route_room_leave(struct api_request *q)
 {
-	change_membership(q, false);
+	struct room_leave_in in = {http_param(q->http, "room"),
+				   http_param(q->http, "agent"),
+				   http_param(q->http, "session")};
+
+	request_exec(q, &(struct request_change){.query = Q_ROOM_LEAVE,
+						 .in = &in,
+						 .id = in.room,
+						 .note = "left",
+						 .unchanged = "no change"});
 }

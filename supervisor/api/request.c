@@ -1,7 +1,9 @@
 #include "supervisor/api/request.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 #include "schema/control/cursor.h"
+#include "supervisor/core/supervisor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +179,31 @@ void request_command(struct api_request *q, int rc, const struct err *e)
 {
 	if (rc)
 		request_fail(q, e);
+}
+
+static int exec_change(struct api_request *q, const struct request_change *c,
+		       struct err *e)
+{
+	struct supervisor *s = q->api->sup;
+	int n = txn_begin(&s->txn, e) ? -1
+				      : sql_exec(s->db, c->query, c->in, e);
+
+	if (n == 0 && !c->unchanged)
+		return err_set(e, ERR_NOTFOUND, "there is no %s %s", c->noun,
+			       quoted(c->id).text);
+	if (n >= 0)
+		complete_later(s, request_done(q), c->id, n > 0,
+			       n > 0 ? c->note : c->unchanged);
+	return n < 0 ? -1 : 0;
+}
+
+void request_exec(struct api_request *q, const struct request_change *c)
+{
+	struct txn *t = &q->api->sup->txn;
+	struct err e = {0};
+
+	txn_try_begin(t);
+	request_command(q, txn_try_end(t, exec_change(q, c, &e), &e), &e);
 }
 
 void list_begin(struct buf *out)

@@ -100,6 +100,19 @@ struct completion request_done(struct api_request *q);
 /* For verbs: fails the ask if rc is -1. */
 void request_command(struct api_request *q, int rc, const struct err *e);
 
+/* A command that is one statement. It is answered after the commit, as by
+ * request_done. */
+struct request_change {
+	unsigned query;
+	const void *in;
+	const char *id;        /* of the answer */
+	const char *note;      /* if a row was changed */
+	const char *unchanged; /* note if none was; NULL: ERR_NOTFOUND */
+	const char *noun;      /* "run", for that error */
+};
+
+void request_exec(struct api_request *q, const struct request_change *c);
+
 /* {"items":[ … ],"next": …}: a comma before each item but the first. */
 void list_begin(struct buf *out);
 void list_item(struct buf *out, const struct shape *s, const void *row);
