@@ -247,7 +247,8 @@ static bool is_placeholder(const char *spec, size_t n, const char *name)
 }
 
 /* Names are checked here, before a command opens or makes anything. */
-static int check_word(const char *spec, const char *word, struct err *e)
+static int check_word(const struct command *c, const char *spec,
+		      const char *word, struct err *e)
 {
 	char name[32];
 	size_t n;
@@ -258,7 +259,8 @@ static int check_word(const char *spec, const char *word, struct err *e)
 		return text_check_name("agent", word, e);
 	if (is_placeholder(spec, n, "CHANNEL"))
 		return text_check_name("channel", word, e);
-	if (!*word)
+	if (!*word &&
+	    !(c->may_be_empty && is_placeholder(spec, n, c->may_be_empty)))
 		return err_set(e, ERR_USAGE, "%.*s is empty", (int)n, spec);
 	snprintf(name, sizeof name, "%.*s", (int)n, spec);
 	return check_utf8(name, spec, word, e);
@@ -271,7 +273,7 @@ static int check_each(const struct args *a, struct err *e)
 	for (int i = 0; i < a->nwords; i++) {
 		const char *space = strchr(spec, ' ');
 
-		if (check_word(spec, a->words[i], e))
+		if (check_word(a->command, spec, a->words[i], e))
 			return -1;
 		spec = space ? space + 1 : spec;
 	}

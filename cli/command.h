@@ -97,6 +97,7 @@ struct command {
 	unsigned needs;
 	const struct placeholder *arguments; /* where placeholders.def does
 					      * not fit; or NULL */
+	const char *may_be_empty; /* the argument that may be ''; or NULL */
 	const struct option_spec *options; /* ends with a NULL name; or NULL */
 	int (*run)(struct cli *cli, struct err *e);
 };
