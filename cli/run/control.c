@@ -1,4 +1,4 @@
-/* pause, resume, retry and send: requests about one run. */
+/* pause, resume, retry, send and note: requests about one run. */
 #include "cli/remote.h"
 
 /* The verb of the request is the name of the command. */
@@ -15,6 +15,13 @@ static int send_text(struct cli *cli, struct err *e)
 	return remote_post(
 		cli, remote_path(cli, ID_RUN, cli_arg(cli, 0), "messages", e),
 		remote_text(cli, "text", cli_arg(cli, 1)), e);
+}
+
+static int set_note(struct cli *cli, struct err *e)
+{
+	return remote_post(cli,
+			   remote_path(cli, ID_RUN, cli_arg(cli, 0), "note", e),
+			   remote_text(cli, "text", cli_arg(cli, 1)), e);
 }
 
 const struct command cmd_pause = {
@@ -50,4 +57,19 @@ const struct command cmd_send = {
 	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.arguments = ARGUMENTS({"TEXT", "message for the agent"}),
 	.run = send_text,
+};
+
+const struct command cmd_note = {
+	.name = "note",
+	.args = "RUN TEXT",
+	.help = "set or remove the note of a run",
+	.about = "'skep show' prints the note. The agent does not see it.\n"
+		 "\n"
+		 "Example:\n"
+		 "  skep note run_01jb... 'wrong branch, see the next run'",
+	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
+	.arguments = ARGUMENTS(
+		{"TEXT", "note of at most 64 KiB; '' removes the note"}),
+	.may_be_empty = "TEXT",
+	.run = set_note,
 };

@@ -250,3 +250,15 @@ void route_run_send(struct api_request *q, const struct run_send_body *body)
 				       body->text, q->by, request_done(q), &e),
 		&e);
 }
+
+void route_run_note(struct api_request *q, const struct run_note_body *body)
+{
+	struct run_note_in in = {http_param(q->http, "id"), body->text};
+
+	request_exec(q, &(struct request_change){
+				.query = Q_RUN_NOTE,
+				.in = &in,
+				.id = in.id,
+				.note = *in.note ? "note set" : "note removed",
+				.noun = "run"});
+}

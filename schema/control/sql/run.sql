@@ -164,8 +164,8 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
---   invocation text, health text, artifacts_status text, severity text,
---   deliveries json, deliveries_error text)
+--   invocation text, note text, health text, artifacts_status text,
+--   severity text, deliveries json, deliveries_error text)
 -- The last five are no columns: run_judge (schema/control/severity.h) sets the first
 -- three; artifacts_status is read as whether the agent's version requires files.
 -- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
@@ -177,11 +177,14 @@ id, agent, agent_version, session, state, pending_state, reason, detail,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at, invocation, NULL AS health,
+  started_at, ended_at, invocation, note, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
   NULL AS severity, NULL AS deliveries,
   NULL AS deliveries_error
+
+-- query run_note (id text, note text)
+UPDATE run SET note = nullif(:note, '') WHERE id = :id;
 
 -- query run_get (id text) -> run_row
 SELECT {run_columns}

@@ -28,7 +28,7 @@ NOT_HERE = {
          " vfs_watch snapshot_ls vfs_diff config_check config_show"
          " config_path config_schema completion help version"
          " diagnostic_export",
-    "S": "up down restart run cancel retry send pause resume approval_allow"
+    "S": "up down restart run cancel retry send note pause resume approval_allow"
          " approval_deny chat channel_test delivery_send delivery_retry"
          " delivery_discard delivery_resend inbound_retry inbound_discard"
          " msg_send msg_read msg_receive room_join room_leave channel_bind"
@@ -246,6 +246,7 @@ def ask_runs(host, call):
     for verb in ("pause", "resume"):
         call("POST", "/v1/runs/%s/%s" % (run, verb), {})
     call("POST", "/v1/runs/%s/messages" % run, {"text": "hello"})
+    call("POST", "/v1/runs/%s/note" % run, {"text": "hello"})
     call("POST", "/v1/runs/%s/cancel" % run, {"reason": "enough"})
     host.until(run)
     call("POST", "/v1/runs/%s/cancel" % call(

@@ -195,7 +195,7 @@ def readers(home, run):
         vfs_diff a:w one
         config_check;config_show;config_path;config_schema;completion bash;help
         version;diagnostic_export;run a [];pause {run};resume {run}
-        send {run} hello;retry {old};cancel {old}"""
+        send {run} hello;note {run} hello;retry {old};cancel {old}"""
     rows = home.query(home.control, "SELECT id FROM delivery LIMIT 1")
     words = {"run": run, "aid": aid, "dir": home.dir,
              "old": home.query(home.control, "SELECT id FROM run WHERE state ="

@@ -10,6 +10,7 @@ from skepd_lib import Host, QUICK, host
 
 ROUNDS = int(os.environ.get("SKEP_BACKUP_ROUNDS", "2"))
 WRITERS = 32
+OLD_RUN = "run_01hf7yat000000000000000001"  # of the fixtures
 
 
 def say(home, agent, text):
@@ -342,6 +343,8 @@ def test_a_backup_of_a_released_version_is_restored(home):
     h = Host(new, QUICK).start()
     h.script("ann", {"event": {"type": "note", "text": "n"}})
     h.until(h.submit("ann"), "succeeded")
+    h.call("POST", "/v1/runs/%s/note" % OLD_RUN, {"text": "restored"})
+    assert h.get(OLD_RUN)["note"] == "restored"
     h.down()
 
 

@@ -275,6 +275,11 @@ static void names_and_bad_text_are_refused_before_anything_opens(void **state)
 	assert_int_equal(parse_words("agent", "show", "", NULL), -1);
 	assert_int_equal(parse_words("session", "show", "", NULL), -1);
 	assert_says("SESSION is empty");
+	assert_int_equal(parse_words("send", "run_x", "", NULL), -1);
+	assert_says("TEXT is empty");
+	assert_int_equal(parse_words("note", "run_x", "", NULL), 0);
+	assert_int_equal(parse_words("note", "", "x", NULL), -1);
+	assert_says("RUN is empty");
 	assert_int_equal(parse_words("session", "show", "\xff", NULL), -1);
 	assert_says("SESSION '\\xff'");
 }

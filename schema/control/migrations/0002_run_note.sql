@@ -1,0 +1,2 @@
+-- A note of a user about a run: skep note.
+ALTER TABLE run ADD COLUMN note TEXT;
