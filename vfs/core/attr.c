@@ -59,6 +59,8 @@ static int setattr_in(struct vfs *v, int64_t ino, const struct vfs_set *set,
 	    lower_keep_fingerprint(v, n, e))
 		return -1;
 	set_fields(n, set);
+	if (set->what & VFS_SET_MODE && acl_follow_mode(v, n, e))
+		return -1;
 	if (node_save(v, n, e))
 		return -1;
 	if (!(set->what & (unsigned)~VFS_SET_TIMES))

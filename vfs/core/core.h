@@ -118,6 +118,8 @@ void node_place(struct node *n, struct vfs_at at);
 int name_check(const char *name, struct err *e);
 
 int xattr_drop_all(struct vfs *v, struct node *n, struct err *e);
+/* The permission bits of the node were set: its ACL gets the same. */
+int acl_follow_mode(struct vfs *v, const struct node *n, struct err *e);
 
 /* orphan.c: nodes that outlive their last name. */
 int orphan_held(struct vfs *v, int64_t ino, struct err *e); /* 1, 0, -1 */

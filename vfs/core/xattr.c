@@ -1,9 +1,11 @@
 #include "vfs/core/core.h"
 
 #include "lib/base/text.h"
+#include "vfs/core/acl.h"
 #include "vfs/core/lower.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* Iterates over the attributes of a node; there are few, so finding one is a
  * scan. */
@@ -70,29 +72,82 @@ int vfs_listxattr(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 	return tx_read_end(v, get_in(v, ino, NULL, out, e));
 }
 
-static int change_xattr(struct vfs *v, struct node *n, const char *name,
-			const struct blob *value, struct err *e)
+/* Writes or, without a value, deletes the row. */
+static int put_xattr(struct vfs *v, const struct node *n, const char *name,
+		     const struct blob *value, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino),
 			      .snap = v->keep,
 			      .name = blob_text(name)};
 
-	if (node_keep(v, n, e) || lower_keep_fingerprint(v, n, e))
-		return -1;
 	if (v->keep && n->ino < v->keep_next_ino &&
 	    sql_exec(v->db, Q_VFS_UNDO_XATTR, &key, e) < 0)
 		return -1;
 	if (value)
 		key.value = value->p ? *value : (struct blob){"", 0};
-	if (sql_exec(v->db, value ? Q_VFS_XATTR_PUT : Q_VFS_XATTR_DROP, &key,
-		     e) < 0)
-		return -1;
-	if (value)
-		n->flags |= NODE_XATTR;
+	return sql_exec(v->db, value ? Q_VFS_XATTR_PUT : Q_VFS_XATTR_DROP, &key,
+			e) < 0
+		       ? -1
+		       : 0;
+}
+
+static int save_changed(struct vfs *v, struct node *n, struct err *e)
+{
 	node_touch(n, false);
 	if (node_save(v, n, e))
 		return -1;
 	return journal_node(v, VFS_OP_attr, n, e);
+}
+
+static int change_xattr(struct vfs *v, struct node *n, const char *name,
+			const struct blob *value, struct err *e)
+{
+	if (node_keep(v, n, e) || lower_keep_fingerprint(v, n, e) ||
+	    put_xattr(v, n, name, value, e))
+		return -1;
+	if (value)
+		n->flags |= NODE_XATTR;
+	return save_changed(v, n, e);
+}
+
+/* An ACL sets the mode, and is only stored if it says more than that: cp -p and
+ * setfacl --remove-all write an ACL that does not. */
+static int set_acl(struct vfs *v, struct node *n, bool is_there,
+		   const struct blob *acl, struct err *e)
+{
+	int64_t bits;
+	int plain = acl_bits(*acl, &bits, e);
+
+	if (plain < 0 || node_keep(v, n, e) || lower_keep_fingerprint(v, n, e))
+		return -1;
+	n->mode = (n->mode & ~INT64_C(0777)) | bits;
+	if (!plain)
+		n->flags |= NODE_XATTR;
+	if ((!plain || is_there) &&
+	    put_xattr(v, n, ACL_ACCESS, plain ? NULL : acl, e))
+		return -1;
+	return save_changed(v, n, e);
+}
+
+int acl_follow_mode(struct vfs *v, const struct node *n, struct err *e)
+{
+	struct buf acl = BUF_MAX(VFS_XATTR_MAX);
+	struct err invalid;
+	int64_t bits;
+	int rc = each(v, n, ACL_ACCESS, &acl, e);
+
+	if (rc > 0) {
+		struct blob value = {acl.p, acl.n};
+
+		rc = 0;
+		if (acl_bits(value, &bits, &invalid) >= 0 &&
+		    bits != (n->mode & 0777)) {
+			acl_set_bits(acl.p, acl.n, n->mode & 0777);
+			rc = put_xattr(v, n, ACL_ACCESS, &value, e);
+		}
+	}
+	buf_fini(&acl);
+	return rc;
 }
 
 static int set_in(struct vfs *v, int64_t ino, const char *name,
@@ -111,6 +166,8 @@ static int set_in(struct vfs *v, int64_t ino, const char *name,
 			       quoted(name).text);
 	if (!found && flags & VFS_XATTR_REPLACE)
 		return no_attr(name, e);
+	if (strcmp(name, ACL_ACCESS) == 0 && !S_ISLNK(n.mode))
+		return set_acl(v, &n, found, &value, e);
 	return change_xattr(v, &n, name, &value, e);
 }
 

@@ -1,6 +1,7 @@
 #include "vfs/fuse/internal.h"
 
 #include "lib/base/buf.h"
+#include "vfs/core/acl.h"
 #include "vfs/core/nanos.h"
 
 #include <errno.h>
@@ -370,6 +371,13 @@ static void do_listxattr(fuse_req_t req, fuse_ino_t ino, size_t room)
 	buf_fini(&b);
 }
 
+/* An ACL changes the mode, which the kernel has cached. Only attributes are
+ * dropped, no pages, so this cannot wait for a request. */
+static void drop_attributes(struct mnt *m, fuse_ino_t ino)
+{
+	(void)fuse_lowlevel_notify_inval_inode(m->se, ino, -1, 0);
+}
+
 static void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 			const char *value, size_t n, int flags)
 {
@@ -378,13 +386,16 @@ static void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	struct err e;
 	int rc = mnt_control_set(m, ino_of(ino), name, blob, &e);
 
-	if (rc)
+	if (rc) {
 		reply_done(req, rc < 0 ? -1 : 0, &e);
-	else if (!mnt_change(m, req))
-		reply_done(
-			req,
-			vfs_setxattr(m->v, ino_of(ino), name, blob, flags, &e),
-			&e);
+		return;
+	}
+	if (mnt_change(m, req))
+		return;
+	rc = vfs_setxattr(m->v, ino_of(ino), name, blob, flags, &e);
+	if (rc == 0 && strcmp(name, ACL_ACCESS) == 0)
+		drop_attributes(m, ino);
+	reply_done(req, rc, &e);
 }
 
 static void do_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)

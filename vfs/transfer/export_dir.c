@@ -18,7 +18,7 @@
 
 #define PIECE (1 << 20)
 
-struct late { /* directories get their modes and times at the end */
+struct late { /* directories get their attributes at the end */
 	const char *path;
 	struct vfs_attr attr;
 };
@@ -176,17 +176,10 @@ static void keep_late(struct writer *w, const struct vfs_found *f)
 static int put_dir(struct writer *w, int dir, const char *name,
 		   const struct vfs_found *f, struct err *e)
 {
-	int fd, rc;
-
 	keep_late(w, f);
 	if (mkdirat(dir, name, 0700) && errno != EEXIST)
 		return err_errno_set(e, "%s", f->path);
-	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return err_errno_set(e, "%s", f->path);
-	rc = set_xattrs(w, fd, f->attr.ino, e);
-	close(fd);
-	return rc;
+	return 0;
 }
 
 static int put_at(struct writer *w, int dir, const char *name,
@@ -242,6 +235,23 @@ static int put_dir_entry(void *arg, const struct vfs_found *f, struct err *e)
 	return rc;
 }
 
+/* A default ACL would apply to everything that is created below it, so the
+ * attributes of a directory come after its entries; and before its mode, which
+ * may make it unreadable. */
+static int dress_dir(struct writer *w, int dir, const char *name,
+		     const struct late *l, struct err *e)
+{
+	int fd = openat(dir, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return err_errno_set(e, "%s", l->path);
+	rc = set_xattrs(w, fd, l->attr.ino, e);
+	close(fd);
+	return rc ? -1 : dress(w, dir, name, &l->attr, l->path, e);
+}
+
 static int dress_dirs(struct writer *w, struct err *e)
 {
 	for (size_t i = w->nlate; i > 0; i--) {
@@ -252,7 +262,7 @@ static int dress_dirs(struct writer *w, struct err *e)
 
 		if (dir < 0)
 			return -1;
-		rc = dress(w, dir, *l->path ? name : ".", &l->attr, l->path, e);
+		rc = dress_dir(w, dir, *l->path ? name : ".", l, e);
 		if (*l->path)
 			close(dir);
 		if (rc)

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 
-from lib import HANG, eventually
+from lib import HANG, eventually, skip
 from vfs_lib import agent, mount
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -327,3 +327,49 @@ def test_what_is_not_supported_says_so(home):
     for mode in (8, 32):  # collapse, insert
         assert fallocate(fd, mode, 65536, 65536) == -errno.EOPNOTSUPP
     os.close(fd)
+
+
+def acl(*entries):
+    """The bytes of an ACL: (tag, permissions, id) each."""
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", *entry) for entry in entries)
+
+
+def permissions(d):
+    """Of all files, the ACL included."""
+    found = {}
+    for name in sorted(os.listdir(d)):
+        found[name] = (oct(os.stat(d / name).st_mode), {
+            n: os.getxattr(d / name, n) for n in os.listxattr(d / name)})
+    return found
+
+
+def copy_and_share(d):
+    """Copies with the mode, and sets ACLs and modes in turn."""
+    anyone = 0xffffffff
+    for name, mode in ("a", 0o644), ("b", 0o750):
+        (d / name).write_text(name)
+        os.chmod(d / name, mode)
+        subprocess.run(["cp", "-p", name, name + ".copy"], cwd=d, check=True)
+    shared = acl((1, 6, anyone), (2, 7, 1234), (4, 5, anyone),
+                 (16, 7, anyone), (32, 0, anyone))
+    for name in "c", "d", "e":
+        (d / name).write_text(name)
+        os.setxattr(d / name, "system.posix_acl_access", shared)
+    os.chmod(d / "d", 0o604)
+    os.setxattr(d / "e", "system.posix_acl_access",
+                acl((1, 7, anyone), (4, 1, anyone), (32, 4, anyone)))
+    subprocess.run(["cp", "-p", "d", "d.copy"], cwd=d, check=True)
+
+
+def test_acls_and_modes_are_as_on_the_host(home):
+    agent(home)
+    at, _ = mount(home)
+    host = home.dir / "host"
+    host.mkdir()
+    try:
+        copy_and_share(host)
+    except OSError:
+        skip("the host has no ACLs")
+    copy_and_share(at)
+    assert permissions(at) == permissions(host)

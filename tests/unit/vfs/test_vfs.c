@@ -293,6 +293,46 @@ static void attributes_are_kept_with_the_node(void **state)
 	buf_fini(&b);
 }
 
+/* user::rw- user:1234:rwx group::r-x mask::PERM other::--- */
+#define ACL_WITH_MASK(perm)                                  \
+	"\2\0\0\0\1\0\6\0\377\377\377\377\2\0\7\0\322\4\0\0" \
+	"\4\0\5\0\377\377\377\377\20\0" perm                 \
+	"\0\377\377\377\377\40\0\0\0\377\377\377\377"
+/* user::rw- group::r-- other::r-- */
+#define ACL_PLAIN                                                  \
+	"\2\0\0\0\1\0\6\0\377\377\377\377\4\0\4\0\377\377\377\377" \
+	"\40\0\4\0\377\377\377\377"
+#define ACL         "system.posix_acl_access"
+#define BYTES(text) ((struct blob){text, sizeof(text) - 1})
+
+static void an_acl_and_the_mode_are_one(void **state)
+{
+	struct vfs_set mode = {.what = VFS_SET_MODE, .mode = 0640};
+	struct buf b = BUF_MAX(1000);
+	struct vfs_attr a;
+	struct err e;
+
+	(void)state;
+	put(t.v, "f", "");
+	a = stat_of(t.v, "f");
+	assert_ok(vfs_setxattr(t.v, a.ino, ACL, BYTES(ACL_WITH_MASK("\7")), 0,
+			       &e),
+		  &e);
+	assert_int_equal(stat_of(t.v, "f").mode, S_IFREG | 0670);
+	assert_ok(vfs_setattr(t.v, a.ino, &mode, &a, &e), &e);
+	assert_ok(vfs_getxattr(t.v, a.ino, ACL, &b, &e), &e);
+	assert_int_equal(b.n, sizeof ACL_WITH_MASK("\4") - 1);
+	assert_memory_equal(b.p, ACL_WITH_MASK("\4"), b.n);
+	assert_ok(vfs_setxattr(t.v, a.ino, ACL, BYTES(ACL_PLAIN), 0, &e), &e);
+	assert_int_equal(stat_of(t.v, "f").mode, S_IFREG | 0644);
+	assert_int_equal(vfs_getxattr(t.v, a.ino, ACL, &b, &e), -1);
+	assert_int_equal(e.code, ERR_NOATTR);
+	assert_int_equal(
+		vfs_setxattr(t.v, a.ino, ACL, BYTES("\2\0\0\0"), 0, &e), -1);
+	assert_int_equal(err_errno(e.code), EINVAL);
+	buf_fini(&b);
+}
+
 static void a_path_is_found_for_every_link(void **state)
 {
 	struct buf b = BUF_MAX(1000);
@@ -332,6 +372,7 @@ int main(void)
 		T(two_connections_see_each_others_changes),
 		T(the_journal_tells_who_did_what),
 		T(attributes_are_kept_with_the_node),
+		T(an_acl_and_the_mode_are_one),
 		T(a_path_is_found_for_every_link),
 	};
 

@@ -318,6 +318,36 @@ static void a_broken_archive_is_refused(void **state)
 	expect(t.v, "dir/file", "text");
 }
 
+/* user::rwx user:1234:rwx group::r-x mask::rwx other::--- */
+#define DEFAULT_ACL                                          \
+	"\2\0\0\0\1\0\7\0\377\377\377\377\2\0\7\0\322\4\0\0" \
+	"\4\0\5\0\377\377\377\377\20\0\7\0\377\377\377\377"  \
+	"\40\0\0\0\377\377\377\377"
+
+static void an_exported_file_inherits_no_acl(void **state)
+{
+	const char *name = "system.posix_acl_default";
+	struct blob acl = {DEFAULT_ACL, sizeof DEFAULT_ACL - 1};
+	const char *out = temp_join(&t.dir, "out");
+	struct vfs_port p = {.path = ""};
+	struct vfs_attr a = stat_of(t.v, "dir");
+	char room[100];
+	struct err e;
+
+	(void)state;
+	if (setxattr(t.dir.path, name, acl.p, acl.n, 0) ||
+	    removexattr(t.dir.path, name))
+		skip(); /* no ACLs here */
+	assert_ok(vfs_setxattr(t.v, a.ino, name, acl, 0, &e), &e);
+	assert_ok(vfs_export_dir(t.v, out, &p, &e), &e);
+	assert_int_equal(
+		getxattr(temp_join(&t.dir, "out/dir"), name, room, sizeof room),
+		acl.n);
+	assert_int_equal(getxattr(temp_join(&t.dir, "out/dir/file"),
+				  "system.posix_acl_access", room, sizeof room),
+			 -1);
+}
+
 #define T(name)                                                    \
 	cmocka_unit_test_setup_teardown(name, set_up_vfs_transfer, \
 					tear_down_vfs_transfer)
@@ -334,6 +364,7 @@ int main(void)
 		T(times_before_1970_go_out_and_come_back),
 		T(an_agentfs_file_is_taken_in),
 		T(a_broken_archive_is_refused),
+		T(an_exported_file_inherits_no_acl),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
