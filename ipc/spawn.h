@@ -10,7 +10,7 @@
  * struct per packet; both sides are of one build. skepd sends requests with
  * passed descriptors:
  *
- *   SPAWN_WORKER   the start message (ipc/start_message.h), and the gate at
+ *   SPAWN_WORKER   the start message (ipc/start_message.h), and the start barrier at
  *                  which the worker waits (worker/run/attempt.h), or none
  *   SPAWN_PLUGIN   those that ipc/plugin_shim.h lists
  *
@@ -29,7 +29,7 @@
 
 enum spawn_program { SPAWN_WORKER, SPAWN_PLUGIN };
 
-struct spawn_send {
+struct spawn_request {
 	int32_t program;
 	int64_t attempt;
 	char run[SPAWN_RUN]; /* the run, spare or plugin: for SPAWN_MARKER */

@@ -60,7 +60,7 @@ static void on_txn_failed(void *arg, const struct err *failed)
 	if (failed && failed->code == ERR_MOVED && !control_file_in_place(s))
 		return;
 	inflight_rolled_back(s);
-	runs_read_again(s);
+	runs_reload(s);
 }
 
 static void before_commit(void *arg)
@@ -330,7 +330,7 @@ static int start_services(struct supervisor *s, struct err *e)
 	start_handles(s);
 	txn_init(&s->txn, &s->loop, s->db, step);
 	s->agent_threads = agent_threads_new(&s->loop);
-	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
+	process_roots_find(&s->roots, s->config.run_cgroup, s->home.root);
 	jobs_init(&s->jobs, &s->home, &s->config, s->db);
 	runs_init(s);
 	if (s->read_only)
@@ -338,7 +338,7 @@ static int start_services(struct supervisor *s, struct err *e)
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
-	s->place.spawner = s->spawn.pid;
+	s->roots.spawner = s->spawn.pid;
 	if (runs_recover(s, e) || channels_open(s, e) || retention_open(s, e) ||
 	    channel_delete_open(s, e) || runs_listen(s, e) ||
 	    api_open(&s->api, s, &s->loop, e))

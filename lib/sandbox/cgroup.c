@@ -241,7 +241,7 @@ void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS])
 
 /* --- finding --------------------------------------------------------------- */
 
-void cgroup_find(struct cgroup_place *p, const char *unified, const char *home)
+void cgroup_find(struct cgroup_bases *p, const char *unified, const char *home)
 {
 	char prefix[CGROUP_PREFIX];
 
@@ -254,13 +254,13 @@ void cgroup_find(struct cgroup_place *p, const char *unified, const char *home)
 			p->base[i][0] = '\0';
 }
 
-static void dir_of(const struct cgroup_place *p, int i, const char *run,
+static void dir_of(const struct cgroup_bases *p, int i, const char *run,
 		   char out[CGROUP_PATH])
 {
 	snprintf(out, CGROUP_PATH, "%s%.40s", p->base[i], run);
 }
 
-bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
+bool cgroup_plan(const struct cgroup_bases *p, const struct sandbox_limits *l,
 		 const char *run, struct cgroup_limits out[CGROUP_LIMITS])
 {
 	const int64_t max[CGROUP_LIMITS] = {l->memory, l->cpu, l->pids};
@@ -284,7 +284,7 @@ bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 }
 
 /* Without root, processes are counted by a resource limit as well. */
-int cgroup_accept(const struct cgroup_place *p, const struct sandbox_spec *s,
+int cgroup_accept(const struct cgroup_bases *p, const struct sandbox_spec *s,
 		  struct err *e)
 {
 	struct cgroup_limits ask[CGROUP_LIMITS];
@@ -419,7 +419,7 @@ int64_t cgroup_oom_read(int fd)
 	return at ? strtoll(at + strlen("oom_kill "), NULL, 10) : 0;
 }
 
-int64_t cgroup_oom(const struct cgroup_place *p, const char *run)
+int64_t cgroup_oom(const struct cgroup_bases *p, const char *run)
 {
 	char dir[CGROUP_PATH];
 	int64_t n;
@@ -435,7 +435,7 @@ int64_t cgroup_oom(const struct cgroup_place *p, const char *run)
 	return n;
 }
 
-void cgroup_forget(const struct cgroup_place *p, const char *run)
+void cgroup_forget(const struct cgroup_bases *p, const char *run)
 {
 	char dir[CGROUP_PATH];
 

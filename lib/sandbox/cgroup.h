@@ -36,7 +36,7 @@ enum cgroup_limit { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_LIMITS };
 #define CGROUP_PREFIX 16
 void cgroup_prefix(const char *home, char out[CGROUP_PREFIX]);
 
-struct cgroup_place { /* a run's directory is this and its id; "": none */
+struct cgroup_bases { /* a run's directory is this and its id; "": none */
 	char base[CGROUP_LIMITS][CGROUP_PATH - 56];
 };
 
@@ -52,7 +52,7 @@ bool cgroup_unified(pid_t pid, char *out, size_t cap);
 
 /* `unified` is the directory for the runs' cgroups of version 2, without the
  * id, or "". Members that are not available stay "". */
-void cgroup_find(struct cgroup_place *p, const char *unified, const char *home);
+void cgroup_find(struct cgroup_bases *p, const char *unified, const char *home);
 
 /* Calls fn for every cgroup of both versions that contains no process and whose
  * name begins with the prefix. */
@@ -65,11 +65,11 @@ void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);
 
 /* Which limits are available, and where; returns whether all requested ones
  * are. A default that cannot be enforced is left out. */
-bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
+bool cgroup_plan(const struct cgroup_bases *p, const struct sandbox_limits *l,
 		 const char *run, struct cgroup_limits out[CGROUP_LIMITS]);
 
 /* ERR_NOTALLOWED if s sets a limit that cannot be enforced here. */
-int cgroup_accept(const struct cgroup_place *p, const struct sandbox_spec *s,
+int cgroup_accept(const struct cgroup_bases *p, const struct sandbox_spec *s,
 		  struct err *e);
 
 /* Before the process exists: creates the directories and sets the limits. */
@@ -94,9 +94,9 @@ int cgroup_oom_open(const char *dir);
 int64_t cgroup_oom_read(int fd);
 
 /* The same for a run that has ended. */
-int64_t cgroup_oom(const struct cgroup_place *p, const char *run);
+int64_t cgroup_oom(const struct cgroup_bases *p, const char *run);
 
 /* After its last process is gone. */
-void cgroup_forget(const struct cgroup_place *p, const char *run);
+void cgroup_forget(const struct cgroup_bases *p, const char *run);
 
 #endif

@@ -36,7 +36,7 @@ static struct api_active live_of(struct api_request *q,
 			       .age_ms = now - row->created_at,
 			       .attempt = row->attempt,
 			       .events = row->last_seq,
-			       .heard_ms = OPT_NONE,
+			       .silent_ms = OPT_NONE,
 			       .pid = row->pid,
 			       .rss = OPT_NONE,
 			       .processes = OPT_NONE,
@@ -48,8 +48,8 @@ static struct api_active live_of(struct api_request *q,
 		v.connected = live.connected;
 		if (live.last_seq > v.events)
 			v.events = live.last_seq;
-		if (live.heard_at)
-			v.heard_ms = now - live.heard_at;
+		if (live.last_message_at)
+			v.silent_ms = now - live.last_message_at;
 	}
 	if (q->flag) {
 		supervisor_run_memory(q->api->sup, row->id, &tree);
@@ -73,7 +73,7 @@ static void add_idle(struct api_request *q, struct buf *out)
 				       .state = "idle",
 				       .phase = "idle",
 				       .age_ms = now - idle.since,
-				       .heard_ms = OPT_NONE,
+				       .silent_ms = OPT_NONE,
 				       .connected = idle.connected,
 				       .pid = idle.pid,
 				       .rss = OPT_NONE,

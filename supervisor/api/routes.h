@@ -78,7 +78,7 @@ extern const struct http_routes api_routes;
 	F(S, i64, age_ms)     \
 	F(S, i64, attempt)    \
 	F(S, i64, events)     \
-	F(S, opt, heard_ms)   \
+	F(S, opt, silent_ms)  \
 	F(S, bool, connected) \
 	F(S, opt, pid)        \
 	F(S, opt, rss)        \

@@ -51,9 +51,9 @@ const struct home *supervisor_home(const struct supervisor *s);
 
 /* What is known of a live run beside its row; false if it is not live. */
 struct run_activity {
-	int64_t last_seq, rev; /* newest hint */
-	int64_t heard_at;      /* last message of the worker; 0: never */
-	const char *phase;     /* "starting", "running", "adopted", … */
+	int64_t last_seq, rev;   /* newest hint */
+	int64_t last_message_at; /* last message of the worker; 0: never */
+	const char *phase;       /* "starting", "running", "adopted", … */
 	bool connected;
 	bool exited; /* its worker is gone; the end is near */
 	bool silent; /* missed some signs of life already */

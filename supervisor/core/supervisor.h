@@ -37,7 +37,7 @@ struct supervisor {
 	struct api *api;           /* api/request.h */
 	struct spawn spawn;
 	struct jobs jobs;
-	struct tree_place place;
+	struct process_roots roots;
 	uv_timer_t tick; /* every second */
 	uv_signal_t signals[2];
 	int64_t epoch, started_at;

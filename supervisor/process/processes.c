@@ -22,7 +22,7 @@
 
 /* --- cgroups ---------------------------------------------------------- */
 
-static void find_unified(struct tree_place *p, const char *home)
+static void find_unified(struct process_roots *p, const char *home)
 {
 	char dir[BASE_MAX - 16], probe[256], prefix[CGROUP_PREFIX];
 
@@ -30,60 +30,63 @@ static void find_unified(struct tree_place *p, const char *home)
 		return;
 	cgroup_prefix(home, prefix);
 	snprintf(p->base, sizeof p->base, "%s/%s", dir, prefix);
-	tree_cgroup(p, "probe", probe);
+	processes_cgroup(p, "probe", probe);
 	if (mkdir(probe, 0755) && errno != EEXIST)
 		p->base[0] = '\0';
 	else
 		rmdir(probe);
 }
 
-void tree_place_find(struct tree_place *p, const char *how, const char *home)
+void process_roots_find(struct process_roots *p, const char *how,
+			const char *home)
 {
-	*p = (struct tree_place){0};
+	*p = (struct process_roots){0};
 	if (!strcmp(how, "off"))
 		return;
 	find_unified(p, home);
 	cgroup_find(&p->limits, p->base, home);
 }
 
-void tree_cgroup(const struct tree_place *p, const char *name, char *out)
+void processes_cgroup(const struct process_roots *p, const char *name,
+		      char *out)
 {
 	out[0] = '\0';
 	if (p->base[0])
 		snprintf(out, 256, "%.*s%.40s", BASE_MAX, p->base, name);
 }
 
-bool tree_has_cgroup(const struct tree_place *p, const char *name)
+bool processes_have_cgroup(const struct process_roots *p, const char *name)
 {
 	char dir[256];
 
-	tree_cgroup(p, name, dir);
+	processes_cgroup(p, name, dir);
 	return dir[0] && access(dir, F_OK) == 0;
 }
 
-static const char *cgroup_of(const struct tree *t)
+static const char *cgroup_of(const struct processes *t)
 {
 	return t->cgroup ? t->cgroup : t->run;
 }
 
-static int cgroup_read(const struct tree_place *p, const struct tree *t,
+static int cgroup_read(const struct process_roots *p, const struct processes *t,
 		       const char *name, struct buf *b)
 {
 	char dir[256], path[300];
 	struct err e;
 
-	tree_cgroup(p, cgroup_of(t), dir);
+	processes_cgroup(p, cgroup_of(t), dir);
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	return file_read(path, b, &e);
 }
 
-static bool cgroup_kill(const struct tree_place *p, const struct tree *t)
+static bool cgroup_kill(const struct process_roots *p,
+			const struct processes *t)
 {
 	char dir[256], path[300];
 	bool done;
 	int fd;
 
-	tree_cgroup(p, cgroup_of(t), dir);
+	processes_cgroup(p, cgroup_of(t), dir);
 	snprintf(path, sizeof path, "%s/cgroup.kill", dir);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -96,29 +99,30 @@ static bool cgroup_kill(const struct tree_place *p, const struct tree *t)
 /* --- who belongs to the run ------------------------------------------- */
 
 struct walk {
-	const struct tree_place *place;
-	const struct tree *tree;
-	bool worker_lives;
+	const struct process_roots *roots;
+	const struct processes *tree;
+	bool worker_is_alive;
 	int found;
 	pid_t one; /* of those */
 	int64_t pages;
 	int sig; /* 0: only count */
 };
 
-static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
+static bool belongs_to_run(const struct walk *w, pid_t pid,
+			   struct proc_stat *st)
 {
 	char marker[SPAWN_RUN];
 
-	if (pid == w->place->spawner || proc_stat(pid, st) ||
+	if (pid == w->roots->spawner || proc_stat(pid, st) ||
 	    st->state == 'Z' || st->state == 'X')
 		return false;
 	if (pid == w->tree->worker)
 		return st->start_ticks == w->tree->start_ticks;
-	if (w->worker_lives && st->session == w->tree->worker)
+	if (w->worker_is_alive && st->session == w->tree->worker)
 		return true;
 	if (proc_env(pid, SPAWN_MARKER, marker, sizeof marker))
 		return !strcmp(marker, w->tree->run);
-	return w->place->spawner > 0 && st->parent == w->place->spawner;
+	return w->roots->spawner > 0 && st->parent == w->roots->spawner;
 }
 
 static void signal_one(const struct walk *w, pid_t pid,
@@ -132,12 +136,12 @@ static void signal_one(const struct walk *w, pid_t pid,
 	close(fd);
 }
 
-static bool visit(void *arg, pid_t pid)
+static bool visit_process(void *arg, pid_t pid)
 {
 	struct walk *w = arg;
 	struct proc_stat st;
 
-	if (!belongs(w, pid, &st))
+	if (!belongs_to_run(w, pid, &st))
 		return true;
 	w->found++;
 	w->one = pid;
@@ -153,7 +157,7 @@ static void walk_cgroup(struct walk *w)
 	struct buf b = BUF_MAX(CGROUP_FILE_MAX);
 	char *save = NULL, *line;
 
-	if (!cgroup_read(w->place, w->tree, "cgroup.procs", &b)) {
+	if (!cgroup_read(w->roots, w->tree, "cgroup.procs", &b)) {
 		for (line = strtok_r(b.p, "\n", &save); line;
 		     line = strtok_r(NULL, "\n", &save)) {
 			pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -171,22 +175,23 @@ static void walk_cgroup(struct walk *w)
 	buf_fini(&b);
 }
 
-static struct walk walk_processes(const struct tree_place *p,
-				  const struct tree *t, int sig)
+static struct walk walk_processes(const struct process_roots *p,
+				  const struct processes *t, int sig)
 {
-	struct walk w = {.place = p, .tree = t, .sig = sig};
+	struct walk w = {.roots = p, .tree = t, .sig = sig};
 	struct proc_stat st;
 
-	w.worker_lives = t->worker > 0 && !proc_stat(t->worker, &st) &&
-			 st.start_ticks == t->start_ticks && st.state != 'Z';
+	w.worker_is_alive = t->worker > 0 && !proc_stat(t->worker, &st) &&
+			    st.start_ticks == t->start_ticks && st.state != 'Z';
 	if (t->in_cgroup)
 		walk_cgroup(&w);
 	else
-		proc_each(visit, &w);
+		proc_each(visit_process, &w);
 	return w;
 }
 
-int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss)
+int processes_count(const struct process_roots *p, const struct processes *t,
+		    int64_t *rss)
 {
 	struct walk w;
 
@@ -205,8 +210,8 @@ int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss)
 	return w.found;
 }
 
-pid_t tree_find_left(const struct tree_place *p, const struct tree *t,
-		     bool *denied)
+pid_t processes_find_one(const struct process_roots *p,
+			 const struct processes *t, bool *denied)
 {
 	struct walk w = walk_processes(p, t, 0);
 
@@ -214,14 +219,15 @@ pid_t tree_find_left(const struct tree_place *p, const struct tree *t,
 	return w.one;
 }
 
-int64_t tree_recheck_ms(unsigned checks)
+int64_t processes_recheck_ms(unsigned checks)
 {
 	int64_t wait = 2 + (int64_t)checks * (int64_t)checks;
 
 	return wait < RECHECK_MAX_MS ? wait : RECHECK_MAX_MS;
 }
 
-int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig)
+int processes_signal(const struct process_roots *p, const struct processes *t,
+		     int sig)
 {
 	struct walk w;
 
@@ -231,18 +237,19 @@ int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig)
 	return w.found;
 }
 
-void tree_forget(const struct tree_place *p, const char *name)
+void processes_remove_cgroup(const struct process_roots *p, const char *name)
 {
 	char dir[256];
 
-	tree_cgroup(p, name, dir);
+	processes_cgroup(p, name, dir);
 	if (dir[0])
 		rmdir(dir);
 	cgroup_forget(&p->limits, name);
 }
 
-static void each_below(const char *base,
-		       void (*fn)(void *arg, const char *name), void *arg)
+static void each_cgroup_below(const char *base,
+			      void (*fn)(void *arg, const char *name),
+			      void *arg)
 {
 	char dir[256];
 	const struct dirent *entry;
@@ -263,19 +270,19 @@ static void each_below(const char *base,
 }
 
 /* One may be in a tree of the first version only: it is the last to go. */
-void tree_each_cgroup(const struct tree_place *p,
-		      void (*fn)(void *arg, const char *name), void *arg)
+void processes_each_cgroup(const struct process_roots *p,
+			   void (*fn)(void *arg, const char *name), void *arg)
 {
-	each_below(p->base, fn, arg);
+	each_cgroup_below(p->base, fn, arg);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (strcmp(p->limits.base[i], p->base) != 0)
-			each_below(p->limits.base[i], fn, arg);
+			each_cgroup_below(p->limits.base[i], fn, arg);
 }
 
 /* --- after a restart -------------------------------------------------- */
 
 struct search {
-	const struct tree_place *place;
+	const struct process_roots *roots;
 	const char *run;
 	pid_t found;
 };
@@ -288,7 +295,7 @@ static bool is_worker_of_run(void *arg, pid_t pid)
 	char marker[SPAWN_RUN];
 	struct proc_stat st;
 
-	if (pid == s->place->spawner || proc_stat(pid, &st) ||
+	if (pid == s->roots->spawner || proc_stat(pid, &st) ||
 	    st.session != pid || st.state == 'Z' ||
 	    !proc_env(pid, SPAWN_MARKER, marker, sizeof marker) ||
 	    strcmp(marker, s->run) != 0)
@@ -300,9 +307,9 @@ static bool is_worker_of_run(void *arg, pid_t pid)
 	return false;
 }
 
-pid_t tree_find_worker(const struct tree_place *p, const char *run)
+pid_t processes_find_worker(const struct process_roots *p, const char *run)
 {
-	struct search s = {.place = p, .run = run};
+	struct search s = {.roots = p, .run = run};
 
 	proc_each(is_worker_of_run, &s);
 	return s.found;

@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct spawn_wait { /* an ask that the socket has no room for yet */
-	struct spawn_send ask;
+struct queued_request { /* an ask that the socket has no room for yet */
+	struct spawn_request ask;
 	int fds[SPAWN_PASSED];
 	int nfds;
-	struct spawn_wait *next;
+	struct queued_request *next;
 };
 
-static void wait_free(struct spawn_wait *w)
+static void free_queued(struct queued_request *w)
 {
 	for (int i = 0; i < w->nfds; i++)
 		close(w->fds[i]);
@@ -76,7 +76,7 @@ static int run_spawner(int fd, pid_t *pid, struct err *e)
 /* --- hearing ---------------------------------------------------------- */
 
 /* 1 a packet, 0 nothing more, -1 the end. */
-static int hear(int sock, struct spawn_told *t, int *fd)
+static int receive_event(int sock, struct spawn_told *t, int *fd)
 {
 	union {
 		struct cmsghdr align;
@@ -124,13 +124,13 @@ static void drop_socket(struct spawn *s)
 static int start_spawner(struct spawn *s, struct err *e);
 
 /* Asks that were not sent never will be. */
-static void drop_waiting(struct spawn *s)
+static void drop_queued(struct spawn *s)
 {
 	while (s->first) {
-		struct spawn_wait *w = s->first;
+		struct queued_request *w = s->first;
 
 		s->first = w->next;
-		wait_free(w);
+		free_queued(w);
 	}
 	s->end = &s->first;
 }
@@ -139,7 +139,7 @@ void spawn_restart(struct spawn *s)
 {
 	struct err e;
 
-	drop_waiting(s);
+	drop_queued(s);
 	if (s->fd >= 0)
 		drop_socket(s);
 	log_warn(LT("msg", "the spawner is gone; starting another"));
@@ -157,7 +157,7 @@ static void on_poll(uv_poll_t *h, int status, int events)
 	int fd, got = 1;
 
 	while (status == 0 && (events & UV_READABLE) && got == 1) {
-		got = hear(s->fd, &t, &fd);
+		got = receive_event(s->fd, &t, &fd);
 		if (got == 1)
 			s->calls.told(s->calls.arg, &t, fd);
 	}
@@ -170,14 +170,14 @@ static void on_poll(uv_poll_t *h, int status, int events)
 /* --- asking ----------------------------------------------------------- */
 
 /* False when there is no room. */
-static bool send_ask(int sock, const struct spawn_wait *w)
+static bool send_request(int sock, const struct queued_request *w)
 {
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
 	} control = {.room = {0}};
 	size_t n = (size_t)w->nfds * sizeof(int);
-	struct spawn_send copy = w->ask;
+	struct spawn_request copy = w->ask;
 	struct iovec iov = {&copy, sizeof copy};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -195,13 +195,13 @@ static bool send_ask(int sock, const struct spawn_wait *w)
 
 static void flush(struct spawn *s)
 {
-	while (s->fd >= 0 && s->first && send_ask(s->fd, s->first)) {
-		struct spawn_wait *w = s->first;
+	while (s->fd >= 0 && s->first && send_request(s->fd, s->first)) {
+		struct queued_request *w = s->first;
 
 		s->first = w->next;
 		if (!s->first)
 			s->end = &s->first;
-		wait_free(w);
+		free_queued(w);
 	}
 	if (s->fd >= 0)
 		uv_poll_start(s->poll,
@@ -209,10 +209,10 @@ static void flush(struct spawn *s)
 			      on_poll);
 }
 
-void spawn_send(struct spawn *s, const struct spawn_send *ask, const int *fds,
-		int n)
+void spawn_send(struct spawn *s, const struct spawn_request *ask,
+		const int *fds, int n)
 {
-	struct spawn_wait *w = calloc(1, sizeof *w);
+	struct queued_request *w = calloc(1, sizeof *w);
 	bool waiting = s->first != NULL;
 
 	if (!w)
@@ -260,7 +260,7 @@ int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
 
 void spawn_close(struct spawn *s)
 {
-	drop_waiting(s);
+	drop_queued(s);
 	if (s->fd >= 0)
 		drop_socket(s);
 }

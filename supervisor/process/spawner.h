@@ -26,8 +26,8 @@ struct spawn {
 	int fd;
 	pid_t pid;
 	struct spawn_calls calls;
-	struct spawn_wait *first;
-	struct spawn_wait **end;
+	struct queued_request *first;
+	struct queued_request **end;
 };
 
 int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
@@ -39,7 +39,7 @@ void spawn_close(struct spawn *s); /* ends it; workers live on */
 void spawn_restart(struct spawn *s);
 
 /* Takes the n descriptors; one that is -1 is left out. */
-void spawn_send(struct spawn *s, const struct spawn_send *ask, const int *fds,
-		int n);
+void spawn_send(struct spawn *s, const struct spawn_request *ask,
+		const int *fds, int n);
 
 #endif

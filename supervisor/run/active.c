@@ -46,7 +46,7 @@ struct active_run *active_run_new(struct supervisor *s,
 		abort();
 	l->sup = s;
 	copy_bounded(l->id, sizeof l->id, row->id);
-	copy_bounded(l->tree, sizeof l->tree, row->id);
+	copy_bounded(l->started_for, sizeof l->started_for, row->id);
 	copy_bounded(l->agent, sizeof l->agent, row->agent);
 	copy_bounded(l->token_hash, sizeof l->token_hash, row->token_hash);
 	copy_bounded(l->cgroup, sizeof l->cgroup,
@@ -62,8 +62,9 @@ struct active_run *active_run_new(struct supervisor *s,
 	l->state = (enum run_state)run_state_from(row->state);
 	l->pending_state = run_pending_from(row->pending_state);
 	l->last_seq = row->last_seq;
-	l->pidfd = l->start_fd = l->gate = l->exit_status = -1;
-	l->began_ms = l->heard_ms = l->wrote_ms = (int64_t)uv_now(&s->loop);
+	l->pidfd = l->start_fd = l->start_barrier = l->exit_status = -1;
+	l->began_ms = l->last_message_ms = l->last_progress_ms = (int64_t)
+		uv_now(&s->loop);
 	uv_timer_init(&s->loop, &l->alarm);
 	l->alarm.data = l;
 	l->handles = 1;
@@ -80,7 +81,7 @@ static void free_when_closed(struct active_run *l)
 	free(l->session);
 	free(l->detail);
 	free(l->limits);
-	live_forget_word(l);
+	active_run_clear_report(l);
 	free(l);
 }
 
@@ -99,11 +100,11 @@ void active_run_drop(struct active_run *l)
 	*at = l->next;
 	l->sup->runs->active.count--;
 	l->dropped = true;
-	watch_orphan(l);
+	watches_move_to_host(l);
 	if (l->start_fd >= 0)
 		close(l->start_fd);
-	if (l->gate >= 0)
-		close(l->gate);
+	if (l->start_barrier >= 0)
+		close(l->start_barrier);
 	uv_close((uv_handle_t *)&l->alarm, on_closed);
 	if (l->has_poll)
 		uv_close((uv_handle_t *)&l->poll, on_closed);
@@ -198,10 +199,10 @@ void active_run_set_reason(struct active_run *l, const char *reason,
 		copy_bounded(l->reason, sizeof l->reason, reason);
 }
 
-struct tree active_run_tree(const struct active_run *l)
+struct processes active_run_processes(const struct active_run *l)
 {
-	return (struct tree){
-		.run = l->tree,
+	return (struct processes){
+		.run = l->started_for,
 		.cgroup = l->cgroup,
 		.worker = l->pid,
 		.start_ticks = l->start_ticks,

@@ -20,7 +20,7 @@ struct supervisor;
 
 enum escalation { /* of the ladder that ends a tree */
 		  ESCALATE_NONE,
-		  ESCALATE_ASKED, /* the worker was told; it has its grace time */
+		  ESCALATE_REQUESTED, /* the worker was told; it has its grace time */
 		  ESCALATE_ENDING, /* it reported its end; time to write it */
 		  ESCALATE_TERM,   /* SIGTERM was sent to all */
 		  ESCALATE_KILL, /* SIGKILL was sent; again until no process is left */
@@ -40,13 +40,14 @@ struct active_run {
 	char reason[64]; /* of the last move */
 	char *detail;    /* what is known beside it, or NULL */
 	char token_hash[HASH_HEX];
-	char tree[ID_SIZE]; /* the run that its processes were started for */
+	char started_for
+		[ID_SIZE]; /* the run that its processes were started for */
 	char config_digest
 		[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
 	int64_t idle_ms;    /* its worker wants to wait for the next run */
-	struct live_word *word; /* how it ended, until its worker is gone */
-	bool gave_tree_away;    /* an idle worker has its process tree now */
-	bool handed;            /* its worker waits for its start message */
+	struct end_report *report; /* how it ended, until its worker is gone */
+	bool kept_idle;            /* an idle worker has its process tree now */
+	bool reuses_worker;        /* its worker waits for its start message */
 
 	pid_t pid; /* 0: not known yet */
 	int64_t start_ticks;
@@ -60,7 +61,7 @@ struct active_run {
 	int reconcile_tries; /* that failed */
 	int exit_status;     /* as waitpid gives it; -1: not known */
 	int start_fd;        /* start message until the spawner has it; -1 */
-	int gate;            /* where its worker waits for the commit; -1 */
+	int start_barrier;   /* where its worker waits for the commit; -1 */
 	struct cgroup_limits *limits; /* until the spawner has them; or NULL */
 
 	struct ipc_from from;    /* of its last message */
@@ -68,17 +69,17 @@ struct active_run {
 	bool is_waiting;
 	int64_t last_command;
 	bool connected;
-	int64_t heard_ms; /* uv_now of the last message */
-	bool suspect;     /* its time is over, and we listen once more */
-	int64_t wrote_ms; /* uv_now when there was last something new */
+	int64_t last_message_ms; /* uv_now of the last message */
+	bool suspect;            /* its time is over, and we listen once more */
+	int64_t last_progress_ms; /* uv_now when there was last something new */
 	char phase[16];
 	int64_t last_seq, rev;
 
 	enum escalation stage;
-	int64_t asked_ms;     /* uv_now when it was told to end */
-	bool is_ending;       /* the worker reported that it ends */
-	int64_t began_ms;     /* uv_now when the attempt began */
-	unsigned exit_checks; /* how often the tree was looked at */
+	int64_t end_requested_ms; /* uv_now when it was told to end */
+	bool is_ending;           /* the worker reported that it ends */
+	int64_t began_ms;         /* uv_now when the attempt began */
+	unsigned exit_checks;     /* how often the tree was looked at */
 	uv_timer_t alarm;
 	uv_poll_t poll;
 	bool has_poll;
@@ -116,12 +117,12 @@ void active_run_watch_pid(struct active_run *l, pid_t pid, int64_t start_ticks,
 /* Sets the alarm to go off in ms; replaces the one before. */
 void active_run_set_alarm(struct active_run *l, int64_t ms);
 
-void live_forget_word(struct active_run *l); /* finish.c */
+void active_run_clear_report(struct active_run *l); /* finish.c */
 
 /* Why it is as it is; detail may be NULL, or what it has already. */
 void active_run_set_reason(struct active_run *l, const char *reason,
 			   const char *detail);
 
-struct tree active_run_tree(const struct active_run *l);
+struct processes active_run_processes(const struct active_run *l);
 
 #endif

@@ -58,7 +58,7 @@ static int send_answer(struct supervisor *s, const struct approval_row *row,
 		rc = sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
 	buf_fini(&body);
 	if (rc == 0 && l)
-		effect_apply(l, RUN_EFFECT_COMMAND);
+		effect_defer(l, RUN_EFFECT_COMMAND);
 	return rc;
 }
 

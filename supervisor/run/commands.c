@@ -166,18 +166,20 @@ static int text_body(struct buf *b, const char *key, const char *text)
 }
 
 /* Requests the end of a run in any state that has a process. */
-static int end_live(struct active_run *l, const struct why *why,
-		    const char *verb, const char *by, struct err *e)
+static int request_end(struct active_run *l,
+		       const struct transition_reason *why, const char *verb,
+		       const char *by, struct err *e)
 {
 	enum run_event event = why->pending_state == RUN_PENDING_QUEUED
 				       ? RUN_EV_STOP
 				       : RUN_EV_CANCEL;
-	bool told = l->state == RUN_STOPPING || l->state == RUN_ENDING;
+	bool already_requested = l->state == RUN_STOPPING ||
+				 l->state == RUN_ENDING;
 	struct buf body = BUF_MAX(1024);
 	int rc = 0;
 
 	text_body(&body, "reason", why->detail ? why->detail : why->reason);
-	if (!told)
+	if (!already_requested)
 		rc = add_command(l->sup, l->id, verb, body.p, by, e);
 	if (rc == 0)
 		rc = transition_apply(l, event, why, e);
@@ -186,29 +188,29 @@ static int end_live(struct active_run *l, const struct why *why,
 }
 
 /* 1, or 0 if it is being ended already. */
-static int cancel_live(struct active_run *l, const char *reason,
-		       const char *detail, const char *by, struct err *e)
+static int cancel_active(struct active_run *l, const char *reason,
+			 const char *detail, const char *by, struct err *e)
 {
-	struct why why = {.reason = reason, .detail = detail};
+	struct transition_reason why = {.reason = reason, .detail = detail};
 
 	why.pending_state = run_pending_request(l->pending_state,
 						RUN_PENDING_CANCELLED);
 	if (why.pending_state == l->pending_state)
 		return 0;
-	return end_live(l, &why, "cancel", by, e) ? -1 : 1;
+	return request_end(l, &why, "cancel", by, e) ? -1 : 1;
 }
 
 static int cancel_one(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e)
 {
 	struct active_run *l = active_run_find(&s->runs->active, id);
-	struct why why = {.reason = reason, .detail = detail};
+	struct transition_reason why = {.reason = reason, .detail = detail};
 	struct arena a = {0};
 	struct run_row row;
 	int rc = find_run(s, id, &row, &a, e);
 
 	if (rc == 0 && l)
-		rc = cancel_live(l, reason, detail, by, e);
+		rc = cancel_active(l, reason, detail, by, e);
 	else if (rc == 0 && !strcmp(row.state, "queued"))
 		rc = transition_apply_queued(s, &row, RUN_EV_CANCEL, &why, e)
 			     ? -1
@@ -278,14 +280,14 @@ int supervisor_cancel_run(struct supervisor *s, const char *run,
 
 void active_run_stop(struct active_run *l, const char *by)
 {
-	struct why why = {.reason = "stopped",
-			  .pending_state = RUN_PENDING_QUEUED};
+	struct transition_reason why = {.reason = "stopped",
+					.pending_state = RUN_PENDING_QUEUED};
 	struct err e;
 
 	if (l->pending_state != RUN_PENDING_NONE)
 		return;
 	txn_try_begin(&l->sup->txn);
-	if (txn_try_end(&l->sup->txn, end_live(l, &why, "stop", by, &e), &e))
+	if (txn_try_end(&l->sup->txn, request_end(l, &why, "stop", by, &e), &e))
 		log_error(LT("msg", "a run cannot be stopped"),
 			  LT("run", l->id), LT("error", e.text));
 }
@@ -314,8 +316,8 @@ static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
 			   const char *by, struct completion done,
 			   struct err *e)
 {
-	struct why why = {.reason = pause ? run_because_paused
-					  : run_because_resumed};
+	struct transition_reason why = {.reason = pause ? run_because_paused
+							: run_because_resumed};
 	struct active_run *l = reachable(s, run, e);
 	struct command_drop_in drop = {run, pause ? "resume" : "pause",
 				       clock_now()};
@@ -376,7 +378,7 @@ static int send_to_run(struct supervisor *s, const char *run, const char *text,
 	buf_fini(&body);
 	if (rc)
 		return -1;
-	effect_apply(l, RUN_EFFECT_COMMAND);
+	effect_defer(l, RUN_EFFECT_COMMAND);
 	complete_later(s, done, run, true, "on its way");
 	return 0;
 }

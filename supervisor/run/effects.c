@@ -12,10 +12,10 @@
 
 /* --- what follows a move, once it is committed ------------------------ */
 
-struct act {
+struct deferred_effect {
 	struct supervisor *sup;
 	char id[ID_SIZE];
-	enum run_effect act;
+	enum run_effect effect;
 };
 
 /*
@@ -25,40 +25,40 @@ struct act {
  */
 void spawn_before_commit(struct active_run *l)
 {
-	struct spawn_send ask = {.attempt = l->attempt};
-	int gate[2] = {-1, -1};
+	struct spawn_request ask = {.attempt = l->attempt};
+	int barrier[2] = {-1, -1};
 
-	if (pipe2(gate, O_CLOEXEC))
+	if (pipe2(barrier, O_CLOEXEC))
 		return; /* then after the commit */
 	snprintf(ask.run, sizeof ask.run, "%s", l->id);
-	tree_cgroup(&l->sup->place, l->id, ask.cgroup);
+	processes_cgroup(&l->sup->roots, l->id, ask.cgroup);
 	if (l->limits)
 		memcpy(ask.limits, l->limits, sizeof ask.limits);
 	free(l->limits);
 	l->limits = NULL;
-	spawn_send(&l->sup->spawn, &ask, (int[]){l->start_fd, gate[0]}, 2);
+	spawn_send(&l->sup->spawn, &ask, (int[]){l->start_fd, barrier[0]}, 2);
 	l->start_fd = -1;
-	l->gate = gate[1];
+	l->start_barrier = barrier[1];
 }
 
 /* The worker exits without having done anything. */
-static void close_gate(struct active_run *l)
+static void close_start_barrier(struct active_run *l)
 {
-	if (l->gate >= 0)
-		close(l->gate);
-	l->gate = -1;
+	if (l->start_barrier >= 0)
+		close(l->start_barrier);
+	l->start_barrier = -1;
 }
 
-static void let_worker_begin(struct active_run *l)
+static void begin_attempt(struct active_run *l)
 {
-	if (l->handed)
+	if (l->reuses_worker)
 		idle_send_run(l);
-	else if (l->gate < 0)
+	else if (l->start_barrier < 0)
 		spawn_before_commit(l);
-	if (l->gate >= 0) {
-		(void)!write(l->gate, "", 1);
-		mark(MARK_gate_open);
-		close_gate(l);
+	if (l->start_barrier >= 0) {
+		(void)!write(l->start_barrier, "", 1);
+		mark(MARK_barrier_open);
+		close_start_barrier(l);
 	}
 	active_run_set_alarm(l, l->sup->config.run_start_timeout);
 }
@@ -69,8 +69,8 @@ static void command_deliver(struct active_run *l);
 
 static void begin_escalation(struct active_run *l)
 {
-	l->stage = ESCALATE_ASKED;
-	l->asked_ms = (int64_t)uv_now(&l->sup->loop);
+	l->stage = ESCALATE_REQUESTED;
+	l->end_requested_ms = (int64_t)uv_now(&l->sup->loop);
 	command_deliver(l);
 	l->is_ending = strcmp(l->phase, "ending") == 0;
 	active_run_set_alarm(l, l->grace_ms + REPORT_MARGIN_MS);
@@ -80,27 +80,27 @@ static void release_run(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
 
-	if (!l->gave_tree_away)
-		tree_forget(&s->place, l->cgroup);
+	if (!l->kept_idle)
+		processes_remove_cgroup(&s->roots, l->cgroup);
 	active_run_drop(l);
 	s->runs->schedule = s->runs->alarm_stale = true;
 	end_if_done(s);
 }
 
-static void do_act(void *arg, const struct err *failed)
+static void apply_effect(void *arg, const struct err *failed)
 {
-	const struct act *act = arg;
-	struct active_run *l = active_run_find(&act->sup->runs->active,
-					       act->id);
+	const struct deferred_effect *effect = arg;
+	struct active_run *l = active_run_find(&effect->sup->runs->active,
+					       effect->id);
 
-	if (failed && l && act->act == RUN_EFFECT_SPAWN)
-		close_gate(l);
+	if (failed && l && effect->effect == RUN_EFFECT_SPAWN)
+		close_start_barrier(l);
 	if (failed || !l)
 		return;
 	notify_run_watchers(l);
-	switch (act->act) {
+	switch (effect->effect) {
 	case RUN_EFFECT_SPAWN:
-		let_worker_begin(l);
+		begin_attempt(l);
 		break;
 	case RUN_EFFECT_COMMAND:
 		command_deliver(l);
@@ -115,20 +115,20 @@ static void do_act(void *arg, const struct err *failed)
 		release_run(l);
 		break;
 	case RUN_EFFECT_NOTHING:
-	case RUN_ACT_COUNT:
+	case RUN_EFFECT_COUNT:
 		break;
 	}
 }
 
-void effect_apply(struct active_run *l, enum run_effect act)
+void effect_defer(struct active_run *l, enum run_effect effect)
 {
-	struct act *a = txn_alloc(&l->sup->txn, sizeof *a);
+	struct deferred_effect *a = txn_alloc(&l->sup->txn, sizeof *a);
 
 	a->sup = l->sup;
-	a->act = act;
+	a->effect = effect;
 	memcpy(a->id, l->id, sizeof a->id);
 	l->sup->host_changed = true;
-	txn_on_commit(&l->sup->txn, do_act, a);
+	txn_on_commit(&l->sup->txn, apply_effect, a);
 }
 
 /* --- commands --------------------------------------------------------- */

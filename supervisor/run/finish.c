@@ -13,9 +13,9 @@
  * memory until the process is gone, and the end of the run is one commit. If we
  * die before that, the file says the same (reconcile.c).
  */
-#define LEAVES_MS 100 /* after that the row says that it is ending */
+#define EXIT_WAIT_MS 100 /* after that the row says that it is ending */
 
-struct live_word {
+struct end_report {
 	enum run_pending_state pending_state;
 	int64_t seq, exit_code, signal;
 	bool in_file;
@@ -59,40 +59,41 @@ static bool is_in_file(const char *reason)
 	       r != REASON_stale && r != REASON_refused;
 }
 
-static struct live_word *word_new(const struct active_run *l,
-				  const struct msg_finished *f)
+static struct end_report *report_new(const struct active_run *l,
+				     const struct msg_finished *f)
 {
-	struct live_word *w = calloc(1, sizeof *w);
+	struct end_report *w = calloc(1, sizeof *w);
 
 	if (!w)
 		abort();
-	*w = (struct live_word){.pending_state = reported_state(l, f),
-				.seq = f->seq,
-				.exit_code = f->exit_code,
-				.signal = f->signal,
-				.in_file = is_in_file(f->reason),
-				.detail = copy_text(f->detail)};
+	*w = (struct end_report){.pending_state = reported_state(l, f),
+				 .seq = f->seq,
+				 .exit_code = f->exit_code,
+				 .signal = f->signal,
+				 .in_file = is_in_file(f->reason),
+				 .detail = copy_text(f->detail)};
 	snprintf(w->reason, sizeof w->reason, "%s", f->reason);
 	return w;
 }
 
-void live_forget_word(struct active_run *l)
+void active_run_clear_report(struct active_run *l)
 {
-	if (l->word)
-		free(l->word->detail);
-	free(l->word);
-	l->word = NULL;
+	if (l->report)
+		free(l->report->detail);
+	free(l->report);
+	l->report = NULL;
 }
 
 static int apply_report(struct active_run *l, struct err *e)
 {
-	const struct live_word *w = l->word;
+	const struct end_report *w = l->report;
 	struct run_set_report_in report = {l->id, w->seq, w->exit_code,
 					   w->signal};
-	struct why why = {.reason = w->reason, .detail = w->detail};
+	struct transition_reason why = {.reason = w->reason,
+					.detail = w->detail};
 
-	why.pending_state = run_pending_join(l->pending_state,
-					     w->pending_state);
+	why.pending_state = run_pending_merge(l->pending_state,
+					      w->pending_state);
 	if (why.pending_state ==
 	    l->pending_state) { /* as was wished, and why */
 		why.reason = l->reason;
@@ -108,24 +109,25 @@ static int apply_report(struct active_run *l, struct err *e)
 	return 0;
 }
 
-int supervisor_finish(struct active_run *l, struct err *e)
+int run_finish(struct active_run *l, struct err *e)
 {
 	int rc;
 
 	txn_try_begin(&l->sup->txn);
 	rc = txn_try_end(&l->sup->txn, apply_report(l, e), e);
-	live_forget_word(l);
+	active_run_clear_report(l);
 	return rc;
 }
 
 /* Whether it goes away by itself, which we shall see. */
-static bool leaves(const struct active_run *l, const struct msg_finished *f)
+static bool exits_by_itself(const struct active_run *l,
+			    const struct msg_finished *f)
 {
 	return f->idle_ms == OPT_NONE && l->pidfd >= 0 && !l->exited;
 }
 
-int supervisor_finished(struct active_run *l, const struct msg_finished *f,
-			bool *at_once, struct err *e)
+int run_on_finished(struct active_run *l, const struct msg_finished *f,
+		    bool *at_once, struct err *e)
 {
 	*at_once = false;
 	if (reason_from(f->reason) == REASONS)
@@ -133,13 +135,13 @@ int supervisor_finished(struct active_run *l, const struct msg_finished *f,
 			       f->reason);
 	if (l->state == RUN_ENDING)
 		return 0;
-	live_forget_word(l);
-	l->word = word_new(l, f);
+	active_run_clear_report(l);
+	l->report = report_new(l, f);
 	if (f->idle_ms != OPT_NONE)
 		l->idle_ms = f->idle_ms;
-	if (!leaves(l, f) || !l->word->in_file)
-		return supervisor_finish(l, e);
+	if (!exits_by_itself(l, f) || !l->report->in_file)
+		return run_finish(l, e);
 	*at_once = true;
-	active_run_set_alarm(l, LEAVES_MS);
+	active_run_set_alarm(l, EXIT_WAIT_MS);
 	return 0;
 }

@@ -41,9 +41,9 @@ int64_t idle_count_agent(struct supervisor *s, const char *agent)
 	return n;
 }
 
-struct tree idle_tree(const struct idle_worker *w)
+struct processes idle_processes(const struct idle_worker *w)
 {
-	return (struct tree){
+	return (struct processes){
 		.run = w->name,
 		.cgroup = w->cgroup,
 		.worker = w->pid,
@@ -58,7 +58,7 @@ static int put_row(const struct active_run *l, int64_t since, int64_t until,
 		   struct err *e)
 {
 	struct idle_put_in row = {
-		.started_for = l->tree,
+		.started_for = l->started_for,
 		.run = l->id,
 		.agent = l->agent,
 		.session = l->session,
@@ -78,7 +78,7 @@ static int put_row(const struct active_run *l, int64_t since, int64_t until,
 	return sql_exec(l->sup->db, Q_IDLE_PUT, &row, e) < 0 ? -1 : 0;
 }
 
-static bool may_park(const struct active_run *l)
+static bool may_stay_idle(const struct active_run *l)
 {
 	const struct supervisor *s = l->sup;
 
@@ -92,7 +92,7 @@ bool idle_keep(struct active_run *l)
 	struct supervisor *s = l->sup;
 	int64_t now = clock_now(), until = now + l->idle_ms;
 	struct idle_worker_row row = {
-		.started_for = l->tree,
+		.started_for = l->started_for,
 		.run = l->id,
 		.agent = l->agent,
 		.session = l->session,
@@ -108,7 +108,7 @@ bool idle_keep(struct active_run *l)
 	struct idle_worker *w;
 	struct err e;
 
-	if (!may_park(l))
+	if (!may_stay_idle(l))
 		return false;
 	if (put_row(l, now, until, &e)) {
 		log_error(LT("msg", "an idle worker cannot be kept"),
@@ -122,14 +122,14 @@ bool idle_keep(struct active_run *l)
 	w->waiting = l->waiting;
 	w->is_waiting = l->is_waiting;
 	w->last_command = l->last_command;
-	l->gave_tree_away = true;
+	l->kept_idle = true;
 	return true;
 }
 
 /* --- from nobody to a run --------------------------------------------- */
 
 /* One that is idle gives its place; it is free when its processes are gone. */
-static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
+static bool has_capacity(struct supervisor *s, const char *agent, int64_t limit)
 {
 	int64_t of_agent = active_run_count_agent(&s->runs->active, agent);
 
@@ -144,24 +144,24 @@ static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
 	return true;
 }
 
-int idle_find_place(struct supervisor *s, const struct run_active_row *run,
-		    const char *config_digest, int64_t agent_limit,
-		    struct idle_worker **out)
+int idle_find_worker(struct supervisor *s, const struct run_active_row *run,
+		     const char *config_digest, int64_t agent_limit,
+		     struct idle_worker **out)
 {
 	struct idle_worker *w = find_session(s, run->agent, run->session);
 
 	if (!w)
-		return is_room(s, run->agent, agent_limit) ? 0 : -1;
-	if (w->leaving)
+		return has_capacity(s, run->agent, agent_limit) ? 0 : -1;
+	if (w->evicting)
 		return -1;
 	if (strcmp(w->config_digest, config_digest) != 0) {
 		idle_evict(w);
 		return -1;
 	}
 	if (!w->is_waiting) { /* after our restart it needs a moment */
-		if (!w->wanted)
+		if (!w->awaited)
 			idle_set_alarm(w, s->config.run_start_timeout);
-		w->wanted = true;
+		w->awaited = true;
 		return -1;
 	}
 	*out = w;
@@ -172,7 +172,8 @@ int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in box = {w->run};
 
-	snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, w->name);
+	snprintf(l->started_for, sizeof l->started_for, "%.*s", ID_WIDTH,
+		 w->name);
 	snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH, w->cgroup);
 	l->in_cgroup = w->in_cgroup;
 	active_run_watch_pid(l, w->pid, w->start_ticks,
@@ -184,7 +185,7 @@ int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 	l->waiting = w->waiting;
 	l->is_waiting = w->is_waiting;
 	l->last_command = w->last_command;
-	l->handed = true;
+	l->reuses_worker = true;
 	return 0;
 }
 
@@ -212,9 +213,9 @@ void idle_send_run(struct active_run *l)
 
 int idle_end_run(struct active_run *l, struct err *e)
 {
-	struct idle_delete_in key = {l->tree};
+	struct idle_delete_in key = {l->started_for};
 
-	if (l->gave_tree_away || !strcmp(l->tree, l->id))
+	if (l->kept_idle || !strcmp(l->started_for, l->id))
 		return 0;
 	return sql_exec(l->sup->db, Q_IDLE_DELETE, &key, e) < 0 ? -1 : 0;
 }
@@ -227,8 +228,8 @@ void idle_adopt(struct active_run *l)
 	struct err e;
 
 	if (sql_get(l->sup->db, Q_IDLE_OF_RUN, &key, &row, &a, &e) == 1) {
-		snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH,
-			 row.started_for);
+		snprintf(l->started_for, sizeof l->started_for, "%.*s",
+			 ID_WIDTH, row.started_for);
 		snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH,
 			 row.cgroup ? row.cgroup : row.started_for);
 		snprintf(l->config_digest, sizeof l->config_digest, "%s",
@@ -251,7 +252,7 @@ void idle_on_message(struct idle_worker *w, struct ipc_from from,
 		w->waiting = from;
 		w->is_waiting = true;
 		w->last_command = m->u.ready.last;
-		if (w->wanted)
+		if (w->awaited)
 			w->sup->runs->schedule = true;
 		return;
 	}

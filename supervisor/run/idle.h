@@ -48,10 +48,10 @@ struct idle_worker {
 	struct ipc_from waiting; /* the request that takes a command */
 	bool is_waiting;
 	int64_t last_command;
-	bool wanted;    /* a run waits for its voice */
-	bool leaving;   /* it was told to go, or has gone */
-	bool killed;    /* SIGKILL was sent */
-	unsigned looks; /* for the proof */
+	bool awaited;         /* a run waits for its voice */
+	bool evicting;        /* it was told to go, or has gone */
+	bool killed;          /* SIGKILL was sent */
+	unsigned exit_checks; /* for the proof */
 
 	uv_timer_t alarm;
 	uv_poll_t poll;
@@ -70,9 +70,9 @@ bool idle_keep(struct active_run *l);
 
 /* Where the next run of this session goes: 1 into *out, 0 into a worker of its
  * own, -1 nowhere yet (something is being ended for it). */
-int idle_find_place(struct supervisor *s, const struct run_active_row *run,
-		    const char *config_digest, int64_t agent_limit,
-		    struct idle_worker **out);
+int idle_find_worker(struct supervisor *s, const struct run_active_row *run,
+		     const char *config_digest, int64_t agent_limit,
+		     struct idle_worker **out);
 
 /* Gives the tree to a run that starts, in the transaction; w is gone. After the
  * commit idle_send_run gives the worker what it shall do. */
@@ -97,7 +97,7 @@ void idle_evict_oldest(struct supervisor *s, const char *agent);
 void idle_evict_all(struct supervisor *s, const char *agent);
 
 int64_t idle_count_agent(struct supervisor *s, const char *agent);
-struct tree idle_tree(const struct idle_worker *w);
+struct processes idle_processes(const struct idle_worker *w);
 
 /* Inside: one from its row, watched by pidfd (taken; -1: it is gone); without
  * what happens to it; looks again in ms. */
@@ -108,6 +108,6 @@ void idle_set_alarm(struct idle_worker *w, int64_t ms);
 
 /* Reads the idle ones from their rows; forgets them (their processes live on). */
 int idle_recover(struct supervisor *s, struct err *e);
-void idle_forget_all(struct supervisor *s);
+void idle_clear(struct supervisor *s);
 
 #endif

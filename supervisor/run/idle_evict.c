@@ -16,10 +16,10 @@
  * How idle workers go: SIGTERM to the worker, which ends its tree; after the
  * grace time SIGKILL to all; then proof, and the row goes.
  */
-#define LOOK_MS     10
-#define NOW_MS      2000 /* that a verb waits for it */
-#define NS_PER_MS   1000000
-#define AFTER_GRACE 1000 /* the worker's own time for the mount */
+#define RECHECK_MS      10
+#define EVICT_WAIT_MS   2000 /* that a verb waits for it */
+#define NS_PER_MS       1000000
+#define GRACE_MARGIN_MS 1000 /* the worker's own time for the mount */
 
 static void free_when_closed(uv_handle_t *h)
 {
@@ -49,7 +49,7 @@ void idle_drop(struct idle_worker *w)
 
 /* --- proof ------------------------------------------------------------ */
 
-static void drop_rows(struct idle_worker *w)
+static void delete_rows(struct idle_worker *w)
 {
 	struct idle_delete_in key = {w->name};
 	struct sandbox_delete_in box = {w->run};
@@ -65,28 +65,30 @@ static void drop_rows(struct idle_worker *w)
 
 static void kill_all(struct idle_worker *w)
 {
-	struct tree t = idle_tree(w);
+	struct processes t = idle_processes(w);
 
-	tree_signal_all(&w->sup->place, &t, SIGKILL);
+	processes_signal(&w->sup->roots, &t, SIGKILL);
 	w->killed = true;
 }
 
 /* The worker is gone, or killed: is everybody? True: w is no more. */
-static bool prove(struct idle_worker *w)
+static bool verify_exit(struct idle_worker *w)
 {
-	struct tree t = idle_tree(w);
+	struct processes t = idle_processes(w);
 	struct supervisor *s = w->sup;
 
-	if (tree_count(&s->place, &t, NULL) > 0) {
+	if (processes_count(&s->roots, &t, NULL) > 0) {
 		kill_all(w);
-		w->looks++;
-		idle_set_alarm(w, w->looks < 50 ? LOOK_MS : LOOK_MS * LOOK_MS);
+		w->exit_checks++;
+		idle_set_alarm(w, w->exit_checks < 50
+					  ? RECHECK_MS
+					  : RECHECK_MS * RECHECK_MS);
 		return false;
 	}
 	log_info(LT("msg", "an idle worker is gone"), LT("run", w->run),
 		 LT("agent", w->agent));
-	drop_rows(w);
-	tree_forget(&s->place, w->cgroup);
+	delete_rows(w);
+	processes_remove_cgroup(&s->roots, w->cgroup);
 	idle_drop(w);
 	s->runs->schedule = s->host_changed = true;
 	end_if_done(s);
@@ -100,17 +102,17 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 	(void)status;
 	(void)events;
 	uv_poll_stop(h);
-	w->leaving = true;
-	(void)prove(w);
+	w->evicting = true;
+	(void)verify_exit(w);
 }
 
 static void on_alarm(uv_timer_t *h)
 {
 	struct idle_worker *w = h->data;
 
-	if (w->leaving)
-		(void)prove(w);
-	else if (clock_now() >= w->expires_at || (w->wanted && !w->is_waiting))
+	if (w->evicting)
+		(void)verify_exit(w);
+	else if (clock_now() >= w->expires_at || (w->awaited && !w->is_waiting))
 		idle_evict(w);
 	else
 		idle_set_alarm(w, w->expires_at - clock_now());
@@ -126,20 +128,21 @@ void idle_set_alarm(struct idle_worker *w, int64_t ms)
 
 void idle_evict(struct idle_worker *w)
 {
-	if (w->leaving)
+	if (w->evicting)
 		return;
-	w->leaving = true;
+	w->evicting = true;
 	if (w->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, w->pidfd, SIGTERM, NULL, 0);
-	idle_set_alarm(
-		w, w->pidfd < 0 ? 0 : w->sup->config.run_grace + AFTER_GRACE);
+	idle_set_alarm(w, w->pidfd < 0
+				  ? 0
+				  : w->sup->config.run_grace + GRACE_MARGIN_MS);
 }
 
 void idle_evict_oldest(struct supervisor *s, const char *agent)
 {
 	struct idle_worker *w = s->runs->idle.first;
 
-	while (w && (w->leaving || (agent && strcmp(w->agent, agent) != 0)))
+	while (w && (w->evicting || (agent && strcmp(w->agent, agent) != 0)))
 		w = w->next;
 	if (w)
 		idle_evict(w);
@@ -154,12 +157,12 @@ void idle_evict_all(struct supervisor *s, const char *agent)
 
 static bool idle_evict_now(struct supervisor *s, const char *agent)
 {
-	int64_t until = clock_mono_ns() + (int64_t)NOW_MS * NS_PER_MS;
+	int64_t until = clock_mono_ns() + (int64_t)EVICT_WAIT_MS * NS_PER_MS;
 	struct timespec nap = {.tv_nsec = NS_PER_MS};
 
 	for (struct idle_worker *w = s->runs->idle.first; w; w = w->next)
 		if (!strcmp(w->agent, agent)) {
-			w->leaving = true;
+			w->evicting = true;
 			kill_all(w);
 		}
 	while (idle_count_agent(s, agent) > 0 && clock_mono_ns() < until) {
@@ -167,7 +170,7 @@ static bool idle_evict_now(struct supervisor *s, const char *agent)
 
 		while (strcmp(w->agent, agent) != 0)
 			w = w->next;
-		if (!prove(w))
+		if (!verify_exit(w))
 			(void)nanosleep(&nap, NULL);
 	}
 	return idle_count_agent(s, agent) == 0;
@@ -179,7 +182,7 @@ static void watch_exit(struct idle_worker *w, int pidfd)
 {
 	w->pidfd = pidfd;
 	if (pidfd < 0) {
-		w->leaving = true;
+		w->evicting = true;
 		idle_set_alarm(w, 0);
 		return;
 	}
@@ -237,9 +240,9 @@ static void adopt(struct supervisor *s, const struct idle_worker_row *row)
 		     same_boot
 			     ? process_pidfd((pid_t)row->pid, row->start_ticks)
 			     : -1);
-	w->in_cgroup = tree_has_cgroup(&s->place, w->cgroup);
-	log_info(LT("msg", w->leaving ? "an idle worker has gone"
-				      : "adopted an idle worker"),
+	w->in_cgroup = processes_have_cgroup(&s->roots, w->cgroup);
+	log_info(LT("msg", w->evicting ? "an idle worker has gone"
+				       : "adopted an idle worker"),
 		 LT("run", w->run), LI("pid", w->pid));
 	if (row->idle_since == OPT_NONE || s->config.run_idle_max == 0)
 		idle_evict(w);
@@ -257,7 +260,7 @@ int idle_recover(struct supervisor *s, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-void idle_forget_all(struct supervisor *s)
+void idle_clear(struct supervisor *s)
 {
 	while (s->runs->idle.first)
 		idle_drop(s->runs->idle.first);

@@ -25,7 +25,7 @@ struct runs {
 };
 
 /* Why a run moves. pending_state: the state that is to follow, if it is new. */
-struct why {
+struct transition_reason {
 	const char *reason;
 	const char *detail; /* or NULL */
 	enum run_pending_state pending_state;
@@ -34,16 +34,16 @@ struct why {
 /* run/transition.c: the event's row of the table, in the transaction.
  * ERR_CONFLICT if it has none in the run's state; then nothing is changed. */
 int transition_apply(struct active_run *l, enum run_event event,
-		     const struct why *why, struct err *e);
+		     const struct transition_reason *why, struct err *e);
 
 /* The same for a run that waits in the queue. */
 int transition_apply_queued(struct supervisor *s, const struct run_row *row,
-			    enum run_event event, const struct why *why,
-			    struct err *e);
+			    enum run_event event,
+			    const struct transition_reason *why, struct err *e);
 
 /* A move that cannot be refused; a failure of the database ends the transaction. */
 void transition_must_apply(struct active_run *l, enum run_event event,
-			   const struct why *why);
+			   const struct transition_reason *why);
 
 /* The worker is over, or must be ended: retry or end is decided here. */
 void transition_worker_gone(struct active_run *l, const char *reason,
@@ -58,8 +58,8 @@ void active_run_stop(struct active_run *l,
 		     const char *by); /* to be run again */
 
 /* run/effects.c */
-void effect_apply(struct active_run *l,
-		  enum run_effect act);         /* after the commit */
+void effect_defer(struct active_run *l,
+		  enum run_effect effect);      /* after the commit */
 void spawn_before_commit(struct active_run *l); /* before it */
 void active_run_on_alarm(struct active_run *l);
 void active_run_on_exit(struct active_run *l);
@@ -68,10 +68,10 @@ const char *exit_reason_of(const struct active_run *l);
 void exit_verify(struct active_run *l);
 
 /* run/finish.c: the worker's word that it is over; at_once: the answer needs no
- * commit. supervisor_finish acts on the word that is kept in l->word. */
-int supervisor_finished(struct active_run *l, const struct msg_finished *f,
-			bool *at_once, struct err *e);
-int supervisor_finish(struct active_run *l, struct err *e);
+ * commit. run_finish acts on the word that is kept in l->report. */
+int run_on_finished(struct active_run *l, const struct msg_finished *f,
+		    bool *at_once, struct err *e);
+int run_finish(struct active_run *l, struct err *e);
 
 /* run/reconcile.c: reads what a dead worker committed, in a thread; then
  * reconcile_done. */
@@ -101,7 +101,8 @@ void messages_close(struct supervisor *s);
 
 /* run/watch.c */
 void notify_run_watchers(struct active_run *l); /* news of this run */
-void watch_orphan(struct active_run *l); /* the run is no longer active */
+void watches_move_to_host(
+	struct active_run *l); /* the run is no longer active */
 
 /* run/recovery.c */
 int recover_runs(struct supervisor *s, struct err *e);

@@ -42,16 +42,16 @@ static void ack(struct supervisor *s, struct ipc_from to)
 	answer_worker(s, to, &m);
 }
 
-struct later {
+struct deferred_answer {
 	struct supervisor *sup;
 	struct ipc_from to;
 	bool begin;
 };
 
 /* After a failed commit the worker hears nothing, and asks again later. */
-static void answer_now(void *arg, const struct err *failed)
+static void send_deferred_answer(void *arg, const struct err *failed)
 {
-	const struct later *l = arg;
+	const struct deferred_answer *l = arg;
 	struct msg begin = {.type = MSG_TYPE_BEGIN,
 			    .u.begin.supervisor = SKEP_VERSION};
 
@@ -63,12 +63,13 @@ static void answer_now(void *arg, const struct err *failed)
 		ack(l->sup, l->to);
 }
 
-static void answer_later(struct supervisor *s, struct ipc_from to, bool begin)
+static void answer_after_commit(struct supervisor *s, struct ipc_from to,
+				bool begin)
 {
-	struct later *l = txn_alloc(&s->txn, sizeof *l);
+	struct deferred_answer *l = txn_alloc(&s->txn, sizeof *l);
 
-	*l = (struct later){s, to, begin};
-	txn_on_commit(&s->txn, answer_now, l);
+	*l = (struct deferred_answer){s, to, begin};
+	txn_on_commit(&s->txn, send_deferred_answer, l);
 }
 
 /* --- reports ---------------------------------------------------------- */
@@ -76,7 +77,7 @@ static void answer_later(struct supervisor *s, struct ipc_from to, bool begin)
 static int on_hello(struct active_run *l, struct ipc_from from,
 		    const struct msg *m, struct err *e)
 {
-	struct why why = {.reason = run_because_hello};
+	struct transition_reason why = {.reason = run_because_hello};
 	struct ipc_peer peer;
 
 	/* The kernel's word on who it is, not the worker's. */
@@ -102,7 +103,7 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 		return -1;
 	if (l->state == RUN_RUNNING || l->state == RUN_PAUSED)
 		active_run_set_alarm(l, l->heartbeat_ms);
-	answer_later(l->sup, from, true);
+	answer_after_commit(l->sup, from, true);
 	return 0;
 }
 
@@ -113,7 +114,7 @@ static int on_ready(struct active_run *l, struct ipc_from from,
 	l->waiting = from;
 	l->is_waiting = true;
 	l->last_command = m->u.ready.last;
-	effect_apply(l, RUN_EFFECT_COMMAND);
+	effect_defer(l, RUN_EFFECT_COMMAND);
 	return 0;
 }
 
@@ -121,7 +122,7 @@ static int on_worker_event(struct active_run *l, struct ipc_from from,
 			   const struct msg *m, struct err *e)
 {
 	(void)e;
-	l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+	l->last_progress_ms = (int64_t)uv_now(&l->sup->loop);
 	l->last_seq = m->u.event.seq;
 	l->rev = m->u.event.rev;
 	ack(l->sup, from);
@@ -135,12 +136,12 @@ static int on_heartbeat(struct active_run *l, struct ipc_from from,
 	(void)e;
 	if (m->u.heartbeat.seq > l->last_seq) {
 		l->last_seq = m->u.heartbeat.seq;
-		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+		l->last_progress_ms = (int64_t)uv_now(&l->sup->loop);
 		notify_run_watchers(l);
 	}
 	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
 	    !strcmp(m->u.heartbeat.phase, "paused"))
-		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+		l->last_progress_ms = (int64_t)uv_now(&l->sup->loop);
 	if (!strcmp(m->u.heartbeat.phase, "ending"))
 		l->is_ending = true;
 	active_run_set_phase(l, m->u.heartbeat.phase);
@@ -162,7 +163,7 @@ static int on_usage(struct active_run *l, struct ipc_from from,
 	if (txn_begin(&l->sup->txn, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_USAGE, &in, e) < 0)
 		return -1;
-	answer_later(l->sup, from, false);
+	answer_after_commit(l->sup, from, false);
 	return 0;
 }
 
@@ -192,7 +193,7 @@ static int on_applied(struct active_run *l, struct ipc_from from,
 		return -1;
 	if (!strcmp(l->phase, "waiting"))
 		active_run_set_phase(l, "running");
-	answer_later(l->sup, from, false);
+	answer_after_commit(l->sup, from, false);
 	return 0;
 }
 
@@ -202,7 +203,7 @@ static int on_approval(struct active_run *l, struct ipc_from from,
 	if (approval_on_request(l, &m->u.approval, e))
 		return -1;
 	active_run_set_phase(l, "waiting");
-	answer_later(l->sup, from, false);
+	answer_after_commit(l->sup, from, false);
 	return 0;
 }
 
@@ -211,12 +212,12 @@ static int on_finished(struct active_run *l, struct ipc_from from,
 {
 	bool at_once;
 
-	if (supervisor_finished(l, &m->u.finished, &at_once, e))
+	if (run_on_finished(l, &m->u.finished, &at_once, e))
 		return -1;
 	if (at_once)
 		ack(l->sup, from);
 	else
-		answer_later(l->sup, from, false);
+		answer_after_commit(l->sup, from, false);
 	return 0;
 }
 
@@ -242,8 +243,8 @@ static bool is_token(const char *token, const char *token_hash)
 }
 
 /* The live run that the sender proves to be the worker of, or NULL. */
-static struct active_run *who_is(struct supervisor *s,
-				 const struct msg_who *who)
+static struct active_run *find_sender(struct supervisor *s,
+				      const struct msg_who *who)
 {
 	struct active_run *l = active_run_find(&s->runs->active, who->run);
 
@@ -254,12 +255,12 @@ static struct active_run *who_is(struct supervisor *s,
 }
 
 /* Or the idle worker that it proves to be. */
-static struct idle_worker *which_idle(struct supervisor *s,
-				      const struct msg_who *who)
+static struct idle_worker *find_idle_sender(struct supervisor *s,
+					    const struct msg_who *who)
 {
 	struct idle_worker *w = idle_find(s, who->run);
 
-	return w && !w->leaving && w->attempt == who->attempt &&
+	return w && !w->evicting && w->attempt == who->attempt &&
 			       is_token(who->token, w->token_hash)
 		       ? w
 		       : NULL;
@@ -268,8 +269,8 @@ static struct idle_worker *which_idle(struct supervisor *s,
 static void handle_message(struct supervisor *s, struct ipc_from from,
 			   const struct msg *m)
 {
-	struct active_run *l = who_is(s, &m->u.who);
-	struct idle_worker *w = l ? NULL : which_idle(s, &m->u.who);
+	struct active_run *l = find_sender(s, &m->u.who);
+	struct idle_worker *w = l ? NULL : find_idle_sender(s, &m->u.who);
 	struct err e;
 
 	if (w) {
@@ -280,7 +281,7 @@ static void handle_message(struct supervisor *s, struct ipc_from from,
 		refuse_worker(s, from, "unknown or finished attempt");
 		return;
 	}
-	l->heard_ms = (int64_t)uv_now(&s->loop);
+	l->last_message_ms = (int64_t)uv_now(&s->loop);
 	l->from = from;
 	txn_try_begin(&s->txn);
 	if (txn_try_end(&s->txn, handlers[m->type](l, from, m, &e), &e) == 0)

@@ -20,14 +20,15 @@
 #define CALM_MS      25  /* and the others: whole short runs fit in */
 #define PAUSE_MS     100 /* after one that failed; doubles */
 #define PAUSE_MAX_MS 30000
-#define GONE_MS      2000  /* for those that are killed to be gone */
+#define EXIT_MS      2000  /* for those that are killed to be gone */
 #define MESSAGE_MAX  60000 /* what surely fits into an empty pipe */
 
 struct preforked {
 	struct preforked *next;
 	char id[ID_SIZE];
-	int start, gate; /* our ends: the message, and the word to begin */
-	pid_t pid;       /* 0: the spawner has not said yet */
+	int start,
+		start_barrier; /* our ends: the message, and the word to begin */
+	pid_t pid;             /* 0: the spawner has not said yet */
 	int64_t start_ticks;
 	int pidfd;
 	bool in_cgroup;
@@ -64,9 +65,9 @@ static void drop_preforked(struct supervisor *s, struct preforked *one)
 {
 	unlink_preforked(&s->runs->prefork, one);
 	close_end(&one->start);
-	close_end(&one->gate);
+	close_end(&one->start_barrier);
 	close_end(&one->pidfd);
-	s->runs->prefork.litter = true;
+	s->runs->prefork.cgroups_left = true;
 	free(one);
 }
 
@@ -83,54 +84,54 @@ static struct preforked *find_preforked(struct prefork_pool *all,
 /* --- making them ------------------------------------------------------ */
 
 /* Both pipes, or neither. */
-static bool make_pipes(int start[2], int gate[2])
+static bool make_pipes(int start[2], int barrier[2])
 {
 	if (pipe2(start, O_CLOEXEC))
 		return false;
-	if (pipe2(gate, O_CLOEXEC) == 0)
+	if (pipe2(barrier, O_CLOEXEC) == 0)
 		return true;
 	close(start[0]);
 	close(start[1]);
 	return false;
 }
 
-static void make_one(struct supervisor *s)
+static void prefork_worker(struct supervisor *s)
 {
 	struct preforked **end = &s->runs->prefork.first;
 	struct preforked *one = calloc(1, sizeof *one);
-	struct spawn_send ask = {0};
-	int start[2], gate[2];
+	struct spawn_request ask = {0};
+	int start[2], barrier[2];
 
 	if (!one)
 		abort();
-	if (!make_pipes(start, gate)) {
+	if (!make_pipes(start, barrier)) {
 		free(one);
 		return; /* there are runs that need descriptors more */
 	}
 	(void)fcntl(start[1], F_SETFL, O_NONBLOCK);
 	*one = (struct preforked){
-		.start = start[1], .gate = gate[1], .pidfd = -1};
+		.start = start[1], .start_barrier = barrier[1], .pidfd = -1};
 	snprintf(one->id, sizeof one->id, "%s", id_new(ID_PREFORK).text);
 	while (*end)
 		end = &(*end)->next;
 	*end = one;
 	s->runs->prefork.count++;
 	snprintf(ask.run, sizeof ask.run, "%s", one->id);
-	tree_cgroup(&s->place, one->id, ask.cgroup);
-	(void)cgroup_plan(&s->place.limits,
+	processes_cgroup(&s->roots, one->id, ask.cgroup);
+	(void)cgroup_plan(&s->roots.limits,
 			  &(struct sandbox_limits){.pids = 1, .memory = 1},
 			  one->id, ask.limits);
-	spawn_send(&s->spawn, &ask, (int[]){start[0], gate[0]}, 2);
+	spawn_send(&s->spawn, &ask, (int[]){start[0], barrier[0]}, 2);
 }
 
-static bool missing(const struct supervisor *s)
+static bool needs_refill(const struct supervisor *s)
 {
 	return !s->stopping && s->runs->prefork.count < s->config.run_prefork;
 }
 
 static void on_refill(uv_timer_t *h);
 
-static void make_in(struct supervisor *s, int64_t ms)
+static void refill_after(struct supervisor *s, int64_t ms)
 {
 	if (ms < s->runs->prefork.pause_ms)
 		ms = s->runs->prefork.pause_ms;
@@ -139,19 +140,20 @@ static void make_in(struct supervisor *s, int64_t ms)
 
 /* To make one takes a core for 2 ms, which a run that has just started needs
  * too. As long as another spare is there, nobody waits for this one. */
-void prefork_busy(struct supervisor *s)
+void prefork_postpone(struct supervisor *s)
 {
-	if (missing(s))
-		make_in(s, s->runs->prefork.count > 0 ? CALM_MS : QUIET_MS);
+	if (needs_refill(s))
+		refill_after(s,
+			     s->runs->prefork.count > 0 ? CALM_MS : QUIET_MS);
 }
 
 static void on_refill(uv_timer_t *h)
 {
 	struct supervisor *s = h->data;
 
-	if (missing(s))
-		make_one(s);
-	prefork_busy(s);
+	if (needs_refill(s))
+		prefork_worker(s);
+	prefork_postpone(s);
 }
 
 void prefork_open(struct supervisor *s)
@@ -160,37 +162,37 @@ void prefork_open(struct supervisor *s)
 	s->runs->prefork.refill.data = s;
 	if (s->read_only)
 		return;
-	s->runs->prefork.litter = true; /* of a supervisor before us */
-	make_in(s, FIRST_MS);
+	s->runs->prefork.cgroups_left = true; /* of a supervisor before us */
+	refill_after(s, FIRST_MS);
 }
 
 /* --- what is heard of them -------------------------------------------- */
 
 /* Whatever makes them die must not make us fork for ever. */
-static void slow_down(struct prefork_pool *all)
+static void back_off(struct prefork_pool *all)
 {
 	all->pause_ms = backoff_next(++all->failures, PAUSE_MS, PAUSE_MAX_MS);
 }
 
-static void failed(struct supervisor *s, struct preforked *one)
+static void on_prefork_failed(struct supervisor *s, struct preforked *one)
 {
 	drop_preforked(s, one);
-	slow_down(&s->runs->prefork);
-	prefork_busy(s);
+	back_off(&s->runs->prefork);
+	prefork_postpone(s);
 }
 
 /* One that the spawner had not yet told of may be what it died of. */
 void prefork_drop(struct supervisor *s)
 {
-	bool unborn = false;
+	bool unreported = false;
 
 	while (s->runs->prefork.first) {
-		unborn = unborn || s->runs->prefork.first->pid == 0;
+		unreported = unreported || s->runs->prefork.first->pid == 0;
 		drop_preforked(s, s->runs->prefork.first);
 	}
-	if (unborn)
-		slow_down(&s->runs->prefork);
-	prefork_busy(s);
+	if (unreported)
+		back_off(&s->runs->prefork);
+	prefork_postpone(s);
 }
 
 void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
@@ -203,7 +205,7 @@ void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
 	} else if (t->kind == SPAWN_FAILED) {
 		log_warn(LT("msg", "no spare worker could be made"),
 			 LT("error", strerror(t->status)));
-		failed(s, one);
+		on_prefork_failed(s, one);
 	} else {
 		one->pid = t->pid;
 		one->start_ticks = t->start_ticks;
@@ -229,7 +231,7 @@ bool prefork_on_exit(struct supervisor *s, pid_t pid)
 	while (one && one->pid != pid)
 		one = one->next;
 	if (one)
-		failed(s, one);
+		on_prefork_failed(s, one);
 	return one != NULL;
 }
 
@@ -251,12 +253,12 @@ static void become_worker(struct active_run *l, struct preforked *one)
 {
 	snprintf(l->cgroup, sizeof l->cgroup, "%s", one->id);
 	l->in_cgroup = one->in_cgroup;
-	l->gate = one->gate;
+	l->start_barrier = one->start_barrier;
 	active_run_watch_pid(l, one->pid, one->start_ticks, one->pidfd);
 	free(one);
 }
 
-bool prefork_give(struct active_run *l, const struct buf *start)
+bool prefork_assign(struct active_run *l, const struct buf *start)
 {
 	struct prefork_pool *all = &l->sup->runs->prefork;
 	struct preforked *one, *next;
@@ -268,7 +270,7 @@ bool prefork_give(struct active_run *l, const struct buf *start)
 		if (one->pidfd < 0)
 			continue;
 		if (!write_start_message(one, start)) {
-			failed(l->sup, one);
+			on_prefork_failed(l->sup, one);
 			continue;
 		}
 		unlink_preforked(all, one);
@@ -281,7 +283,7 @@ bool prefork_give(struct active_run *l, const struct buf *start)
 
 /* --- what is left of them --------------------------------------------- */
 
-struct tidy {
+struct cgroup_scan {
 	struct supervisor *sup;
 	const char *name;
 	bool in_use;
@@ -290,14 +292,14 @@ struct tidy {
 
 static void note_if_in_use(struct active_run *l, void *arg)
 {
-	struct tidy *t = arg;
+	struct cgroup_scan *t = arg;
 
 	t->in_use = t->in_use || !strcmp(l->cgroup, t->name);
 }
 
 static void remove_unused(void *arg, const char *name)
 {
-	struct tidy *t = arg;
+	struct cgroup_scan *t = arg;
 
 	if (!id_is(ID_PREFORK, name) ||
 	    find_preforked(&t->sup->runs->prefork, name))
@@ -309,41 +311,41 @@ static void remove_unused(void *arg, const char *name)
 		t->in_use = t->in_use || !strcmp(w->cgroup, name);
 	if (t->in_use)
 		return;
-	tree_forget(&t->sup->place, name);
-	t->left = t->left || tree_has_cgroup(&t->sup->place, name);
+	processes_remove_cgroup(&t->sup->roots, name);
+	t->left = t->left || processes_have_cgroup(&t->sup->roots, name);
 }
 
 void prefork_remove_cgroups(struct supervisor *s)
 {
-	struct tidy t = {.sup = s};
+	struct cgroup_scan t = {.sup = s};
 
-	if (!s->runs->prefork.litter)
+	if (!s->runs->prefork.cgroups_left)
 		return;
-	tree_each_cgroup(&s->place, remove_unused, &t);
-	s->runs->prefork.litter = t.left;
+	processes_each_cgroup(&s->roots, remove_unused, &t);
+	s->runs->prefork.cgroups_left = t.left;
 }
 
 /* They have nothing to lose, and nobody shall see them after us. */
-static void end_one(const struct preforked *one)
+static void kill_preforked(const struct preforked *one)
 {
 	struct pollfd over = {.fd = one->pidfd, .events = POLLIN};
 
 	if (one->pidfd < 0)
 		return;
 	syscall(SYS_pidfd_send_signal, one->pidfd, SIGKILL, NULL, 0);
-	(void)poll(&over, 1, GONE_MS);
+	(void)poll(&over, 1, EXIT_MS);
 }
 
 void prefork_close(struct supervisor *s)
 {
 	uv_close((uv_handle_t *)&s->runs->prefork.refill, NULL);
 	while (s->runs->prefork.first) {
-		end_one(s->runs->prefork.first);
+		kill_preforked(s->runs->prefork.first);
 		drop_preforked(s, s->runs->prefork.first);
 	}
-	for (int ms = 0; ms < GONE_MS && s->runs->prefork.litter; ms++) {
+	for (int ms = 0; ms < EXIT_MS && s->runs->prefork.cgroups_left; ms++) {
 		prefork_remove_cgroups(s);
-		if (s->runs->prefork.litter)
+		if (s->runs->prefork.cgroups_left)
 			usleep(1000);
 	}
 }

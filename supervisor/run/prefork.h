@@ -32,7 +32,7 @@ struct prefork_pool {
 	uv_timer_t refill;
 	int failures;     /* one after the other */
 	int64_t pause_ms; /* before the next is made, when the last ones failed */
-	bool litter;      /* a cgroup of a spare may be left */
+	bool cgroups_left; /* a cgroup of a spare may be left */
 };
 
 void prefork_open(struct supervisor *s);
@@ -41,13 +41,13 @@ void prefork_close(struct supervisor *s);
 
 /* Gives the live run a spare for its worker, and the spare its start message:
  * true; or false, there is none that could take it, and nothing was changed. */
-bool prefork_give(struct active_run *l, const struct buf *start);
+bool prefork_assign(struct active_run *l, const struct buf *start);
 
 /* How many could take a run now. */
 int64_t prefork_ready(const struct supervisor *s);
 
 /* A run starts: whoever is to be made has to wait. */
-void prefork_busy(struct supervisor *s);
+void prefork_postpone(struct supervisor *s);
 
 /* What the spawner says of one, by its id; the pidfd is taken. */
 void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,

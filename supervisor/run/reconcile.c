@@ -27,11 +27,11 @@
  * file cannot be read, that is repeated, and the run fails in the end. A run
  * that is over in any case does not wait for its file.
  */
-#define SETTLE_MS    15000
-#define SETTLE_TRIES 10
-#define RETRY_MS     1000
+#define RECONCILE_MS    15000
+#define RECONCILE_TRIES 10
+#define RETRY_MS        1000
 
-struct job {
+struct reconcile_job {
 	struct agent_work work;
 	struct supervisor *sup;
 	char id[ID_SIZE];
@@ -39,7 +39,7 @@ struct job {
 	char *session;
 	char *path;
 	int64_t attempt, epoch;
-	bool again;
+	bool requeue;
 	char status[16]; /* to be written */
 	char reason[64];
 	struct run_ending found;
@@ -48,7 +48,8 @@ struct job {
 	int rc;
 };
 
-static int write_end(struct job *j, struct agent_file *f, struct err *e)
+static int write_end(struct reconcile_job *j, struct agent_file *f,
+		     struct err *e)
 {
 	struct writer_run who = {j->id, j->attempt, j->epoch};
 	struct event_new last = {.type = "run_finished", .parent = WRITER_LEAF};
@@ -59,7 +60,7 @@ static int write_end(struct job *j, struct agent_file *f, struct err *e)
 	if (writer_open(&w, f, j->session, &who, e) ||
 	    part_abort_open(&w, j->reason, e) < 0)
 		return -1;
-	if (j->again)
+	if (j->requeue)
 		return run_abandon(f, j->id, j->reason, e);
 	if (part_abort_awaiting(&w, j->reason, e) < 0)
 		return -1;
@@ -72,7 +73,8 @@ static int write_end(struct job *j, struct agent_file *f, struct err *e)
 	return writer_end_run(&w, &last, j->status, j->reason, &ref, e);
 }
 
-static int settle_open(struct job *j, struct agent_file *f, struct err *e)
+static int reconcile_open(struct reconcile_job *j, struct agent_file *f,
+			  struct err *e)
 {
 	if (run_fence(f, j->id, j->attempt, &j->found, e))
 		return -1;
@@ -84,7 +86,7 @@ static int settle_open(struct job *j, struct agent_file *f, struct err *e)
 	return run_last_seq(f, j->id, &j->found.last_seq, e);
 }
 
-static int settle_file(struct job *j, struct err *e)
+static int reconcile_file(struct reconcile_job *j, struct err *e)
 {
 	struct agent_file f;
 	int rc;
@@ -92,10 +94,10 @@ static int settle_file(struct job *j, struct err *e)
 	if (!file_exists(j->path))
 		return 0;
 	j->began = true; /* until the file says no */
-	if (fault_point(FAULT_settle_file, e) ||
+	if (fault_point(FAULT_reconcile_file, e) ||
 	    agent_file_open(&f, j->path, j->agent, 0, e))
 		return -1;
-	rc = settle_open(j, &f, e);
+	rc = reconcile_open(j, &f, e);
 	agent_file_close(&f);
 	return rc;
 }
@@ -112,34 +114,35 @@ static void remove_sockets(const char *path)
 
 static void reconcile_in_thread(struct agent_work *w)
 {
-	struct job *j = w->data;
+	struct reconcile_job *j = w->data;
 
 	remove_sockets(j->path);
-	j->rc = settle_file(j, &j->err);
+	j->rc = reconcile_file(j, &j->err);
 }
 
 /* What the file says counts more than what was guessed. */
-static void take_found(struct active_run *l, const struct job *j)
+static void apply_recorded_end(struct active_run *l,
+			       const struct reconcile_job *j)
 {
-	enum run_pending_state said = run_pending_from(j->found.status);
+	enum run_pending_state recorded = run_pending_from(j->found.status);
 	enum reason r = reason_from(j->found.reason);
 
 	if (r == REASONS)
 		return;
-	if (said == RUN_PENDING_NONE || said == RUN_PENDING_FAILED)
-		said = run_pending_failed(reason_again(r), l->attempt,
-					  l->max_attempts);
-	if (said == RUN_PENDING_SUCCEEDED ||
+	if (recorded == RUN_PENDING_NONE || recorded == RUN_PENDING_FAILED)
+		recorded = run_pending_failed(reason_again(r), l->attempt,
+					      l->max_attempts);
+	if (recorded == RUN_PENDING_SUCCEEDED ||
 	    l->pending_state == RUN_PENDING_FAILED ||
 	    l->pending_state == RUN_PENDING_QUEUED) {
-		l->pending_state = said;
+		l->pending_state = recorded;
 		active_run_set_reason(l, j->found.reason, NULL);
 	}
 }
 
 /* Messages of the worker may have told the same number; the row has it only from
  * here. */
-static void take_last_seq(struct active_run *l, int64_t seq)
+static void record_last_seq(struct active_run *l, int64_t seq)
 {
 	struct run_set_last_seq_in in = {l->id, seq};
 	struct err e;
@@ -156,7 +159,7 @@ static void take_last_seq(struct active_run *l, int64_t seq)
 
 /* It was taken for one that never came to life, and did so all the same: it
  * counts, and if it was the last, the file has to have its end. */
-static void take_begun(struct active_run *l)
+static void count_attempt(struct active_run *l)
 {
 	l->pending_state = run_pending_failed(true, l->attempt,
 					      l->max_attempts);
@@ -165,12 +168,12 @@ static void take_begun(struct active_run *l)
 }
 
 /* Without what the file says, a run must not be tried again. */
-static void read_again(struct active_run *l, const struct err *e)
+static void retry_reconcile(struct active_run *l, const struct err *e)
 {
 	char why[sizeof e->text + 32];
 
 	l->reconciled = false;
-	if (++l->reconcile_tries < SETTLE_TRIES) {
+	if (++l->reconcile_tries < RECONCILE_TRIES) {
 		active_run_set_alarm(l, RETRY_MS);
 		return;
 	}
@@ -181,26 +184,26 @@ static void read_again(struct active_run *l, const struct err *e)
 	exit_verify(l);
 }
 
-static void take_result(struct active_run *l, const struct job *j)
+static void apply_result(struct active_run *l, const struct reconcile_job *j)
 {
 	l->reconciling = false;
 	l->reconciled = true;
 	if (j->rc && l->pending_state == RUN_PENDING_QUEUED) {
-		read_again(l, &j->err);
+		retry_reconcile(l, &j->err);
 		return;
 	}
-	take_last_seq(l, j->found.last_seq);
+	record_last_seq(l, j->found.last_seq);
 	if (j->found.ended)
-		take_found(l, j);
+		apply_recorded_end(l, j);
 	else if (j->began && l->pending_state == RUN_PENDING_QUEUED &&
 		 worker_never_started(l, l->reason))
-		take_begun(l);
+		count_attempt(l);
 	exit_verify(l);
 }
 
 static void reconcile_done(struct agent_work *w)
 {
-	struct job *j = w->data;
+	struct reconcile_job *j = w->data;
 	struct active_run *l = active_run_find(&j->sup->runs->active, j->id);
 
 	if (j->rc)
@@ -211,7 +214,7 @@ static void reconcile_done(struct agent_work *w)
 			  HINT_OUTBOX,
 			  .agent = j->agent}); /* its last words may be there */
 	if (l && l->reconciling && l->attempt == j->attempt)
-		take_result(l, j);
+		apply_result(l, j);
 	free(j->session);
 	free(j->path);
 	free(j);
@@ -222,7 +225,7 @@ bool reconcile_is_late(struct active_run *l)
 	log_warn(LT("msg", "an agent's file could not be settled in time"),
 		 LT("run", l->id), LT("agent", l->agent));
 	if (l->pending_state == RUN_PENDING_QUEUED) {
-		active_run_set_alarm(l, SETTLE_MS);
+		active_run_set_alarm(l, RECONCILE_MS);
 		return false;
 	}
 	l->reconciling = false;
@@ -234,7 +237,7 @@ void reconcile_begin(struct active_run *l)
 {
 	struct agent_database_get_in key = {l->agent};
 	struct agent_database_row row;
-	struct job *j = calloc(1, sizeof *j);
+	struct reconcile_job *j = calloc(1, sizeof *j);
 	struct arena a = {0};
 	struct err e;
 
@@ -262,12 +265,12 @@ void reconcile_begin(struct active_run *l)
 	j->path = strdup(row.path);
 	j->attempt = l->attempt;
 	j->epoch = row.epoch;
-	j->again = l->pending_state == RUN_PENDING_QUEUED;
-	if (!j->again)
+	j->requeue = l->pending_state == RUN_PENDING_QUEUED;
+	if (!j->requeue)
 		snprintf(j->status, sizeof j->status, "%s",
 			 run_pending_word(l->pending_state));
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
-	active_run_set_alarm(l, SETTLE_MS);
+	active_run_set_alarm(l, RECONCILE_MS);
 	agent_work_submit(l->sup->agent_threads, &j->work);
 }

@@ -25,9 +25,9 @@ static void drop_run(struct active_run *l, void *arg)
 }
 
 /* A worker was requested, but it was not recorded whether it started. */
-static void find_unknown(struct active_run *l)
+static void find_unrecorded_worker(struct active_run *l)
 {
-	pid_t pid = tree_find_worker(&l->sup->place, l->id);
+	pid_t pid = processes_find_worker(&l->sup->roots, l->id);
 	struct proc_stat st;
 
 	if (pid <= 0 || proc_stat(pid, &st)) {
@@ -48,9 +48,9 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 	active_run_set_reason(l, row->reason, row->detail);
 	l->no_status = true;
 	idle_adopt(l);
-	l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
+	l->in_cgroup = processes_have_cgroup(&s->roots, l->cgroup);
 	if (row->pid == OPT_NONE)
-		find_unknown(l);
+		find_unrecorded_worker(l);
 	else if (same_boot)
 		active_run_watch_pid(l, (pid_t)row->pid, row->start_ticks, -1);
 	else
@@ -60,7 +60,7 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 		 LT("run", l->id), LT("state", run_state_word(l->state)),
 		 LI("pid", l->pid));
 	if (l->state == RUN_ENDING)
-		effect_apply(l, RUN_EFFECT_VERIFY_EXIT);
+		effect_defer(l, RUN_EFFECT_VERIFY_EXIT);
 	else if (l->exited)
 		transition_worker_gone(l,
 				       row->pid != OPT_NONE && !same_boot
@@ -70,7 +70,7 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 					       : exit_reason_of(l),
 				       NULL);
 	else if (l->state == RUN_STOPPING)
-		effect_apply(l, RUN_EFFECT_ESCALATE);
+		effect_defer(l, RUN_EFFECT_ESCALATE);
 	else
 		active_run_set_alarm(l, l->state == RUN_STARTING
 						? s->config.run_start_timeout
@@ -79,13 +79,13 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 
 /* What a supervisor that was killed left behind: the cgroup of a run that is
  * not live goes, if no process is in it. Those of channels are plugins'. */
-static void sweep_cgroup(void *arg, const char *name)
+static void remove_unused_cgroup(void *arg, const char *name)
 {
 	struct supervisor *s = arg;
 
 	if (!id_is(ID_PREFORK, name) && !id_is(ID_CHANNEL, name) &&
 	    !active_run_find(&s->runs->active, name))
-		tree_forget(&s->place, name);
+		processes_remove_cgroup(&s->roots, name);
 }
 
 int recover_runs(struct supervisor *s, struct err *e)
@@ -103,7 +103,7 @@ int recover_runs(struct supervisor *s, struct err *e)
 	if (n >= 0 && idle_recover(s, e))
 		n = -1;
 	if (n >= 0)
-		tree_each_cgroup(&s->place, sweep_cgroup, s);
+		processes_each_cgroup(&s->roots, remove_unused_cgroup, s);
 	s->runs->schedule = s->runs->alarm_stale = true;
 	return n < 0 ? -1 : 0;
 }
@@ -114,7 +114,7 @@ static void on_retry(uv_timer_t *h)
 	struct err e;
 
 	active_run_each(&s->runs->active, drop_run, s);
-	idle_forget_all(s);
+	idle_clear(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);
 	if (recover_runs(s, &e)) {
@@ -128,7 +128,7 @@ static void on_retry(uv_timer_t *h)
 	end_if_done(s);
 }
 
-void runs_read_again(struct supervisor *s)
+void runs_reload(struct supervisor *s)
 {
 	uv_timer_start(&s->runs->retry, on_retry, RETRY_MS, 0);
 }

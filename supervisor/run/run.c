@@ -95,7 +95,7 @@ void runs_close(struct supervisor *s)
 	prefork_close(s);
 	messages_close(s);
 	active_run_each(&s->runs->active, drop_run, NULL);
-	idle_forget_all(s);
+	idle_clear(s);
 }
 
 void runs_close_timers(struct supervisor *s)

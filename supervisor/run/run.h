@@ -20,7 +20,7 @@ void on_spawner_lost(void *arg);
 void runs_tick(struct supervisor *s);
 void runs_before_commit(struct supervisor *s); /* starts queued runs */
 /* A commit failed: memory may be ahead of the rows, and is read again. */
-void runs_read_again(struct supervisor *s);
+void runs_reload(struct supervisor *s);
 
 bool runs_are_over(const struct supervisor *s); /* and no worker is idle */
 int64_t runs_count(const struct supervisor *s); /* active ones */

@@ -18,19 +18,19 @@ enum run_event {
 
 enum run_effect {
 #define X(name) RUN_EFFECT_##name,
-	RUN_ACTS(X)
+	RUN_EFFECTS(X)
 #undef X
-		RUN_ACT_COUNT
+		RUN_EFFECT_COUNT
 };
 
-struct run_step {
+struct run_fsm_transition {
 	bool allowed;
 	enum run_state to;
-	enum run_effect act;
+	enum run_effect effect;
 };
 
 /* What `event` does to a run in `state`; not allowed: nothing happens. */
-struct run_step run_fsm(enum run_state state, enum run_event event);
+struct run_fsm_transition run_fsm(enum run_state state, enum run_event event);
 const char *run_event_name(enum run_event event);
 
 /* The event that says that the tree is gone, by what was decided before. */
@@ -41,15 +41,15 @@ enum run_event run_gone_event(enum run_pending_state pending_state);
  * `said` is the end of the attempt itself. A run that completed before the
  * request reached it has succeeded; a request overrides a failure.
  */
-enum run_pending_state run_pending_join(enum run_pending_state asked,
-					enum run_pending_state said);
+enum run_pending_state run_pending_merge(enum run_pending_state requested,
+					 enum run_pending_state reported);
 
 /* A failure that may go better next time, seen with the number of attempts. */
-enum run_pending_state run_pending_failed(bool worth_it, int64_t attempt,
+enum run_pending_state run_pending_failed(bool retryable, int64_t attempt,
 					  int64_t max_attempts);
 
 /* A new wish on top of an older one: a cancel overrules a retry. */
 enum run_pending_state run_pending_request(enum run_pending_state old,
-					   enum run_pending_state wish);
+					   enum run_pending_state requested);
 
 #endif

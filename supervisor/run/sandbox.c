@@ -52,7 +52,7 @@ int run_sandbox_make(struct active_run *l, const struct sandbox_spec *spec,
 	l->limits = calloc(CGROUP_LIMITS, sizeof *l->limits);
 	if (!l->limits)
 		abort();
-	(void)cgroup_plan(&l->sup->place.limits, &spec->limits, l->id,
+	(void)cgroup_plan(&l->sup->roots.limits, &spec->limits, l->id,
 			  l->limits);
 	add_limits(l, &limits);
 	in.limits = limits.p;
@@ -65,7 +65,7 @@ int run_sandbox_drop(struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in key = {l->id};
 
-	if (l->gave_tree_away) /* it stays while a process is in it */
+	if (l->kept_idle) /* it stays while a process is in it */
 		return 0;
 	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
 }
@@ -79,7 +79,7 @@ void run_sandbox_log_missing(struct supervisor *s)
 	sandbox_probe(&o);
 	n = sandbox_lacks(&o, NULL, &b);
 	for (int i = 0; i < CGROUP_LIMITS; i++) {
-		if (s->place.limits.base[i][0])
+		if (s->roots.limits.base[i][0])
 			continue;
 		buf_addf(&b, "limits.%s: no cgroup that holds it\n", names[i]);
 		n++;

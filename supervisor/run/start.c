@@ -150,7 +150,7 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 
 	if (add_media(c, spec, e) ||
 	    sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
-	    cgroup_accept(&c->sup->place.limits, &c->spec, e))
+	    cgroup_accept(&c->sup->roots.limits, &c->spec, e))
 		return -1;
 	sandbox_spec_copy(spec, &b);
 	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
@@ -179,8 +179,8 @@ static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
 
 /* A digest of all that is not the run's own. A worker that was told the same is
  * as good as a new one, unless its sandbox shows it attachments of a prompt. */
-static int make_fit(struct claim *c, const struct msg_start *start,
-		    struct err *e)
+static int make_config_digest(struct claim *c, const struct msg_start *start,
+			      struct err *e)
 {
 	struct home_path media = home_path(&c->sup->home, HOME_MEDIA);
 	struct msg m = {.type = MSG_TYPE_START, .u.start = *start};
@@ -242,7 +242,7 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 				       : 0,
 	};
 
-	return make_fit(c, &m, e) ? -1 : start_encode(&m, out, e);
+	return make_config_digest(c, &m, e) ? -1 : start_encode(&m, out, e);
 }
 
 /* Everything that the worker needs: 0; 1: not now; -1: *reject says why it can
@@ -287,7 +287,7 @@ static int prepare_start(struct claim *c, const char **reject, struct err *e)
 static int reject(struct supervisor *s, const char *id, const char *reason,
 		  const char *detail, struct arena *a, struct err *e)
 {
-	struct why why = {.reason = reason, .detail = detail};
+	struct transition_reason why = {.reason = reason, .detail = detail};
 	struct run_get_in key = {id};
 	struct run_row row;
 
@@ -311,10 +311,10 @@ static bool has_limits_at_start(const struct active_run *l)
 static int find_worker(struct active_run *l, const struct buf *start,
 		       struct err *e)
 {
-	bool given = !l->handed && !has_limits_at_start(l) &&
-		     prefork_give(l, start);
+	bool given = !l->reuses_worker && !has_limits_at_start(l) &&
+		     prefork_assign(l, start);
 
-	prefork_busy(l->sup);
+	prefork_postpone(l->sup);
 	if (given) {
 		record_worker_pid(l);
 		return 0;
@@ -322,7 +322,7 @@ static int find_worker(struct active_run *l, const struct buf *start,
 	l->start_fd = start_text_to_fd(start, e);
 	if (l->start_fd < 0)
 		return -1;
-	if (!l->handed)
+	if (!l->reuses_worker)
 		spawn_before_commit(l);
 	return 0;
 }
@@ -331,7 +331,7 @@ static int find_worker(struct active_run *l, const struct buf *start,
 static int launch(struct claim *c, const struct buf *start,
 		  struct idle_worker *w, struct err *e)
 {
-	struct why why = {.reason = run_because_claimed};
+	struct transition_reason why = {.reason = run_because_claimed};
 	struct run_set_attempt_in set = {
 		.id = c->run.id,
 		.attempt = c->run.attempt,
@@ -362,13 +362,13 @@ static int launch(struct claim *c, const struct buf *start,
 }
 
 /* Where it goes decides whether it goes now. */
-static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
-		 struct err *e)
+static int start_or_wait(struct claim *c, const struct buf *start,
+			 int64_t agent_limit, struct err *e)
 {
 	struct idle_worker *w = NULL;
 
-	if (idle_find_place(c->sup, &c->run, c->config_digest, agent_limit,
-			    &w) < 0)
+	if (idle_find_worker(c->sup, &c->run, c->config_digest, agent_limit,
+			     &w) < 0)
 		return 1;
 	return launch(c, start, w, e);
 }
@@ -398,7 +398,7 @@ static int start_claimed(struct supervisor *s, const char *id,
 		rc = reject(s, id, run_because_agent_broken, bad.text, &c.arena,
 			    e);
 	} else if (rc == 0) {
-		rc = place(&c, &start, agent_limit, e);
+		rc = start_or_wait(&c, &start, agent_limit, e);
 	}
 	buf_fini(&start);
 	arena_fini(&c.arena);

@@ -13,11 +13,11 @@ bool supervisor_run_activity(struct supervisor *s, const char *run,
 
 	if (!l)
 		return false;
-	ago = (int64_t)uv_now(&s->loop) - l->heard_ms;
+	ago = (int64_t)uv_now(&s->loop) - l->last_message_ms;
 	*out = (struct run_activity){
 		.last_seq = l->last_seq,
 		.rev = l->rev,
-		.heard_at = l->connected ? clock_now() - ago : 0,
+		.last_message_at = l->connected ? clock_now() - ago : 0,
 		.phase = l->phase,
 		.connected = l->connected,
 		.exited = l->exited,
@@ -30,20 +30,20 @@ void supervisor_run_memory(struct supervisor *s, const char *run,
 			   struct run_memory *out)
 {
 	const struct active_run *l = active_run_find(&s->runs->active, run);
-	struct tree t;
+	struct processes t;
 
 	*out = (struct run_memory){0};
 	if (!l)
 		return;
-	t = active_run_tree(l);
-	out->processes = tree_count(&s->place, &t, &out->rss);
+	t = active_run_processes(l);
+	out->processes = processes_count(&s->roots, &t, &out->rss);
 }
 
 bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 			    struct idle_worker_info *out)
 {
 	const struct idle_worker *w = s->runs->idle.first;
-	struct tree t;
+	struct processes t;
 
 	while (w && n-- > 0)
 		w = w->next;
@@ -57,9 +57,10 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 		.since = w->since,
 		.connected = w->is_waiting,
 	};
-	t = idle_tree(w);
+	t = idle_processes(w);
 	if (memory)
-		out->tree.processes = tree_count(&s->place, &t, &out->tree.rss);
+		out->tree.processes = processes_count(&s->roots, &t,
+						      &out->tree.rss);
 	return true;
 }
 

@@ -41,51 +41,52 @@ static void describe_exit(int status, bool short_of_memory, char *out,
 /* --- proof ------------------------------------------------------------ */
 
 /* Looks again soon, then less often, for as long as it takes. */
-static void look_again(struct active_run *l)
+static void recheck_later(struct active_run *l)
 {
-	active_run_set_alarm(l, tree_recheck_ms(l->exit_checks++));
+	active_run_set_alarm(l, processes_recheck_ms(l->exit_checks++));
 }
 
 /* An attempt in which nothing was done is none: the next one has its number.
  * One that was ended with the host costs the run nothing either. */
-static void make_up_for(struct active_run *l)
+static void refund_attempt(struct active_run *l)
 {
 	struct run_uncount_in in = {l->id};
-	bool stillborn = worker_never_started(l, l->reason);
+	bool never_started = worker_never_started(l, l->reason);
 	struct err e;
 
-	if (!stillborn && strcmp(l->reason, "stopped") != 0 &&
+	if (!never_started && strcmp(l->reason, "stopped") != 0 &&
 	    strcmp(l->reason, "supervisor_lost") != 0)
 		return;
 	if (txn_begin(&l->sup->txn, &e) ||
-	    sql_exec(l->sup->db, stillborn ? Q_RUN_UNCOUNT : Q_RUN_GRANT, &in,
-		     &e) < 0)
+	    sql_exec(l->sup->db, never_started ? Q_RUN_UNCOUNT : Q_RUN_GRANT,
+		     &in, &e) < 0)
 		log_error(LT("msg", "an attempt cannot be taken back"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
-static void proven(struct active_run *l)
+static void on_exit_verified(struct active_run *l)
 {
-	struct why why = {.reason = l->reason, .detail = l->detail};
+	struct transition_reason why = {.reason = l->reason,
+					.detail = l->detail};
 	enum run_event event = run_gone_event(l->pending_state);
 
-	if (event == RUN_EV_GONE_AGAIN) {
+	if (event == RUN_EV_GONE_REQUEUED) {
 		why.pending_state = RUN_PENDING_NONE;
-		make_up_for(l);
+		refund_attempt(l);
 	}
 	transition_must_apply(l, event, &why);
 }
 
 void exit_verify(struct active_run *l)
 {
-	struct tree t = active_run_tree(l);
+	struct processes t = active_run_processes(l);
 	struct err e;
 
 	if (l->state != RUN_ENDING)
 		return;
 	if (l->pid > 0 && !l->exited && l->stage != ESCALATE_KILL) {
 		if (idle_keep(l)) {
-			proven(l);
+			on_exit_verified(l);
 			return;
 		}
 		/* It said that it is over: let it go by itself. */
@@ -96,13 +97,13 @@ void exit_verify(struct active_run *l)
 		active_run_set_alarm(l, BACKSTOP_MS);
 		return;
 	}
-	if (fault_point(FAULT_end_before_proof, &e)) {
-		look_again(l);
+	if (fault_point(FAULT_end_before_verification, &e)) {
+		recheck_later(l);
 		return;
 	}
-	if (tree_count(&l->sup->place, &t, NULL) > 0) {
-		tree_signal_all(&l->sup->place, &t, SIGKILL);
-		look_again(l);
+	if (processes_count(&l->sup->roots, &t, NULL) > 0) {
+		processes_signal(&l->sup->roots, &t, SIGKILL);
+		recheck_later(l);
 		return;
 	}
 	if (!l->reconciled) {
@@ -110,29 +111,29 @@ void exit_verify(struct active_run *l)
 		return;
 	}
 	uv_timer_stop(&l->alarm);
-	proven(l);
+	on_exit_verified(l);
 }
 
 /* --- the ladder ------------------------------------------------------- */
 
 static void escalate(struct active_run *l)
 {
-	struct tree t = active_run_tree(l);
+	struct processes t = active_run_processes(l);
 
-	if (l->stage == ESCALATE_ASKED && l->is_ending) {
+	if (l->stage == ESCALATE_REQUESTED && l->is_ending) {
 		l->stage = ESCALATE_ENDING;
 		active_run_set_alarm(l, END_MARGIN_MS);
 		return;
 	}
-	if (l->stage == ESCALATE_ASKED || l->stage == ESCALATE_ENDING) {
+	if (l->stage == ESCALATE_REQUESTED || l->stage == ESCALATE_ENDING) {
 		l->stage = ESCALATE_TERM;
-		tree_signal_all(&l->sup->place, &t, SIGTERM);
+		processes_signal(&l->sup->roots, &t, SIGTERM);
 		active_run_set_alarm(l, TERM_TO_KILL_MS);
 		return;
 	}
 	l->stage = ESCALATE_KILL;
-	tree_signal_all(&l->sup->place, &t, SIGKILL);
-	look_again(l);
+	processes_signal(&l->sup->roots, &t, SIGKILL);
+	recheck_later(l);
 	if (l->pid == 0) /* then nobody can start it any more, and we look */
 		spawn_restart(&l->sup->spawn);
 }
@@ -140,10 +141,10 @@ static void escalate(struct active_run *l)
 /* Ends a tree that has lost its right to go on. */
 static void kill_now(struct active_run *l, const char *reason)
 {
-	struct tree t = active_run_tree(l);
+	struct processes t = active_run_processes(l);
 
 	l->stage = ESCALATE_KILL;
-	tree_signal_all(&l->sup->place, &t, SIGKILL);
+	processes_signal(&l->sup->roots, &t, SIGKILL);
 	if (l->pid == 0)
 		spawn_restart(&l->sup->spawn);
 	transition_worker_gone(l, reason, NULL);
@@ -173,17 +174,18 @@ static int64_t backstop(const struct active_run *l, int64_t since,
 				 : since + limit + l->grace_ms + BACKSTOP_MS;
 }
 
-static void check_times(struct active_run *l)
+static void check_deadlines(struct active_run *l)
 {
 	struct {
 		int64_t at;
 		const char *reason;
 	} ends[] = {
 		{backstop(l, l->began_ms, l->run_timeout_ms), "run_timeout"},
-		{backstop(l, l->wrote_ms, l->idle_timeout_ms), "idle_timeout"},
+		{backstop(l, l->last_progress_ms, l->idle_timeout_ms),
+		 "idle_timeout"},
 	};
 	int64_t now = (int64_t)uv_now(&l->sup->loop);
-	int64_t next = l->heard_ms + l->heartbeat_ms * SILENCE_BEATS;
+	int64_t next = l->last_message_ms + l->heartbeat_ms * SILENCE_BEATS;
 
 	if (l->state == RUN_STARTING || now >= next) {
 		kill_if_still_silent(l, l->state == RUN_STARTING
@@ -193,8 +195,9 @@ static void check_times(struct active_run *l)
 	}
 	l->suspect = false;
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-		struct why late = {.reason = ends[i].reason,
-				   .pending_state = RUN_PENDING_TIMED_OUT};
+		struct transition_reason late = {
+			.reason = ends[i].reason,
+			.pending_state = RUN_PENDING_TIMED_OUT};
 
 		if (ends[i].at == OPT_NONE)
 			continue;
@@ -209,19 +212,19 @@ static void check_times(struct active_run *l)
 }
 
 /* It has said how it ended: that counts from now on. */
-static void take_word(struct active_run *l)
+static void record_report(struct active_run *l)
 {
 	struct err e;
 
-	if (l->word && supervisor_finish(l, &e))
+	if (l->report && run_finish(l, &e))
 		log_error(LT("msg", "an end cannot be recorded"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
 void active_run_on_alarm(struct active_run *l)
 {
-	if (l->word) {
-		take_word(l);
+	if (l->report) {
+		record_report(l);
 	} else if (l->state == RUN_ENDING) {
 		if (!l->exited && l->pid > 0)
 			l->stage = ESCALATE_KILL;
@@ -232,7 +235,7 @@ void active_run_on_alarm(struct active_run *l)
 	} else if (l->state == RUN_STOPPING) {
 		escalate(l);
 	} else {
-		check_times(l);
+		check_deadlines(l);
 	}
 }
 
@@ -249,7 +252,7 @@ void active_run_on_exit(struct active_run *l)
 
 	if (!run_state_lives(l->state))
 		return; /* proven gone; dropped at the end of the transaction */
-	take_word(l);
+	record_report(l);
 	if (l->state == RUN_ENDING) {
 		exit_verify(l);
 		return;
@@ -259,7 +262,7 @@ void active_run_on_exit(struct active_run *l)
 		active_run_set_alarm(l, STATUS_WAIT_MS);
 		return;
 	}
-	oom = cgroup_oom(&l->sup->place.limits, l->cgroup) > 0;
+	oom = cgroup_oom(&l->sup->roots.limits, l->cgroup) > 0;
 	describe_exit(l->exit_status, oom, how, sizeof how);
 	log_info(LT("msg", "a worker died"), LT("run", l->id),
 		 LI("pid", l->pid), LT("how", how));
@@ -341,7 +344,7 @@ void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 	record_worker_pid(l);
 }
 
-static void look_for_worker(struct active_run *l, void *arg)
+static void find_lost_worker(struct active_run *l, void *arg)
 {
 	struct supervisor *s = arg;
 	struct proc_stat st;
@@ -349,9 +352,9 @@ static void look_for_worker(struct active_run *l, void *arg)
 
 	if (l->pid != 0 || l->start_fd >= 0)
 		return;
-	pid = tree_find_worker(&s->place, l->id);
+	pid = processes_find_worker(&s->roots, l->id);
 	if (pid > 0 && !proc_stat(pid, &st)) {
-		l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
+		l->in_cgroup = processes_have_cgroup(&s->roots, l->cgroup);
 		active_run_watch_pid(l, pid, st.start_ticks, -1);
 		record_worker_pid(l);
 	} else {
@@ -364,7 +367,7 @@ void on_spawner_lost(void *arg)
 {
 	struct supervisor *s = arg;
 
-	s->place.spawner = s->spawn.pid;
+	s->roots.spawner = s->spawn.pid;
 	prefork_drop(s);
-	active_run_each(&s->runs->active, look_for_worker, s);
+	active_run_each(&s->runs->active, find_lost_worker, s);
 }

@@ -31,7 +31,7 @@ static void restore_run(void *arg)
 	active_run_set_reason(l, b->reason, b->detail);
 }
 
-static void keep_for_rollback(struct active_run *l)
+static void save_for_rollback(struct active_run *l)
 {
 	struct txn *txn = &l->sup->txn;
 	struct run_before *b = txn_alloc(txn, sizeof *b);
@@ -46,14 +46,15 @@ static void keep_for_rollback(struct active_run *l)
 }
 
 /* The words that stand with the run from now on. */
-static void set_reason(struct active_run *l, const struct why *why)
+static void set_reason(struct active_run *l,
+		       const struct transition_reason *why)
 {
 	active_run_set_reason(l, why->reason, why->detail);
 	if (why->pending_state != RUN_PENDING_NONE)
 		l->pending_state = why->pending_state;
 }
 
-static int64_t due_after(const struct active_run *l)
+static int64_t retry_time(const struct active_run *l)
 {
 	return clock_now() +
 	       backoff_next(l->attempt, l->backoff_ms, BACKOFF_MAX_MS);
@@ -67,9 +68,9 @@ static void mark_ended(void *arg, const struct err *failed)
 }
 
 int transition_apply(struct active_run *l, enum run_event event,
-		     const struct why *why, struct err *e)
+		     const struct transition_reason *why, struct err *e)
 {
-	struct run_step st = run_fsm(l->state, event);
+	struct run_fsm_transition st = run_fsm(l->state, event);
 	struct run_transition ask = {
 		.id = l->id,
 		.agent = l->agent,
@@ -86,13 +87,13 @@ int transition_apply(struct active_run *l, enum run_event event,
 			       run_state_word(l->state));
 	if (txn_begin(&l->sup->txn, e))
 		return -1;
-	keep_for_rollback(l);
+	save_for_rollback(l);
 	set_reason(l, why);
 	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
 		l->pending_state = RUN_PENDING_NONE;
 	if (st.to == RUN_QUEUED) {
 		l->pending_state = RUN_PENDING_NONE;
-		ask.due_at = due_after(l);
+		ask.due_at = retry_time(l);
 	}
 	ask.pending_state = l->pending_state;
 	ask.reason = l->reason;
@@ -105,12 +106,12 @@ int transition_apply(struct active_run *l, enum run_event event,
 	l->state = st.to;
 	if (mark_file && run_state_is_over(st.to))
 		txn_on_commit(&l->sup->txn, mark_ended, NULL);
-	effect_apply(l, st.act);
+	effect_defer(l, st.effect);
 	return 0;
 }
 
 void transition_must_apply(struct active_run *l, enum run_event event,
-			   const struct why *why)
+			   const struct transition_reason *why)
 {
 	struct err e;
 
@@ -121,11 +122,11 @@ void transition_must_apply(struct active_run *l, enum run_event event,
 }
 
 int transition_apply_queued(struct supervisor *s, const struct run_row *row,
-			    enum run_event event, const struct why *why,
-			    struct err *e)
+			    enum run_event event,
+			    const struct transition_reason *why, struct err *e)
 {
 	enum run_state from = (enum run_state)run_state_from(row->state);
-	struct run_step st = run_fsm(from, event);
+	struct run_fsm_transition st = run_fsm(from, event);
 	struct run_transition ask = {
 		.id = row->id,
 		.agent = row->agent,
@@ -149,38 +150,39 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 }
 
 /* How often a run whose worker did not come to life is put back. */
-#define STILLBORN_MAX 3
+#define NEVER_STARTED_MAX 3
 
 bool worker_never_started(struct active_run *l, const char *reason)
 {
-	struct run_stillborn_in in = {l->id};
-	struct run_stillborn_row row = {0};
+	struct run_count_never_started_in in = {l->id};
+	struct run_count_never_started_row row = {0};
 	struct err e;
 
 	return (!strcmp(reason, run_because_spawn_failed) ||
 		!strcmp(reason, run_because_start_timeout)) &&
-	       sql_get(l->sup->db, Q_RUN_STILLBORN, &in, &row, NULL, &e) == 1 &&
-	       row.count < STILLBORN_MAX;
+	       sql_get(l->sup->db, Q_RUN_COUNT_NEVER_STARTED, &in, &row, NULL,
+		       &e) == 1 &&
+	       row.count < NEVER_STARTED_MAX;
 }
 
 void transition_worker_gone(struct active_run *l, const char *reason,
 			    const char *detail)
 {
-	struct why why = {.reason = reason, .detail = detail};
-	enum run_pending_state said = worker_never_started(l, reason)
-					      ? RUN_PENDING_QUEUED
-					      : run_pending_failed(
-							true, l->attempt,
-							l->max_attempts);
+	struct transition_reason why = {.reason = reason, .detail = detail};
+	enum run_pending_state own_state = worker_never_started(l, reason)
+						   ? RUN_PENDING_QUEUED
+						   : run_pending_failed(
+							     true, l->attempt,
+							     l->max_attempts);
 
 	if (l->state == RUN_ENDING) { /* the pending state is decided */
 		exit_verify(l);
 		return;
 	}
-	why.pending_state = run_pending_join(l->pending_state, said);
+	why.pending_state = run_pending_merge(l->pending_state, own_state);
 	if (l->pending_state != RUN_PENDING_NONE) {
 		why.reason = l->reason; /* of the wish that it end */
 		why.detail = l->detail;
 	}
-	transition_must_apply(l, RUN_EV_DIE, &why);
+	transition_must_apply(l, RUN_EV_LOST, &why);
 }

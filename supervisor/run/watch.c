@@ -14,8 +14,8 @@ struct run_watch {
 	struct supervisor *sup;
 	void (*fn)(void *arg);
 	void *arg;
-	bool told; /* a call is on its way */
-	bool dead;
+	bool pending; /* a call is on its way */
+	bool removed;
 };
 
 struct supervisor_watch {
@@ -62,8 +62,8 @@ void supervisor_unwatch(struct supervisor_watch *w)
 	if (!w)
 		return;
 	unlink_watch(&w->w);
-	w->w.dead = true;
-	if (!w->w.told)
+	w->w.removed = true;
+	if (!w->w.pending)
 		free(w);
 }
 
@@ -72,26 +72,26 @@ static void call_watcher(void *arg, const struct err *failed)
 	struct run_watch *w = arg;
 
 	(void)failed; /* a hint: whoever looks finds what is there */
-	w->told = false;
-	if (w->dead)
+	w->pending = false;
+	if (w->removed)
 		free(w);
 	else
 		w->fn(w->arg);
 }
 
-static void tell_all(struct run_watch *w)
+static void schedule_calls(struct run_watch *w)
 {
 	for (; w; w = w->next) {
-		if (w->told)
+		if (w->pending)
 			continue;
-		w->told = true;
+		w->pending = true;
 		txn_on_commit(&w->sup->txn, call_watcher, w);
 	}
 }
 
 void notify_run_watchers(struct active_run *l)
 {
-	tell_all(l->watches);
+	schedule_calls(l->watches);
 }
 
 void notify_host_watchers(struct supervisor *s)
@@ -99,13 +99,13 @@ void notify_host_watchers(struct supervisor *s)
 	if (!s->host_changed)
 		return;
 	s->host_changed = false;
-	tell_all(s->runs->host_watches);
+	schedule_calls(s->runs->host_watches);
 }
 
 /* The watches move to the host: a run that is tried again is news there. */
-void watch_orphan(struct active_run *l)
+void watches_move_to_host(struct active_run *l)
 {
-	tell_all(l->watches);
+	schedule_calls(l->watches);
 	while (l->watches) {
 		struct run_watch *w = l->watches;
 

@@ -138,17 +138,17 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 }
 
 /* Nothing was done and nobody waits: so this needs no farewell. */
-static void wait_at_gate(int *gate)
+static void wait_at_start_barrier(int *barrier)
 {
 	char go;
 
-	if (*gate < 0)
+	if (*barrier < 0)
 		return;
-	while (read(*gate, &go, 1) != 1)
+	while (read(*barrier, &go, 1) != 1)
 		if (errno != EINTR)
 			_exit(0);
-	close(*gate);
-	*gate = -1;
+	close(*barrier);
+	*barrier = -1;
 }
 
 /* What a spare has prepared goes into it, or is given up. A kept worker has its
@@ -169,19 +169,19 @@ static void begin_sandbox(struct run *r)
 }
 
 /* Opens the file and drives, until there is an end. */
-static void drive_run(struct run *r, int gate, struct run_end *end)
+static void drive_run(struct run *r, int barrier, struct run_end *end)
 {
 	struct err e = {0};
 	int rc = fault_point(FAULT_worker_before_open, &e);
 
 	begin_sandbox(r);
 	if (r->start->schema_version == 0) /* the file would be made */
-		wait_at_gate(&gate);
+		wait_at_start_barrier(&barrier);
 	if (rc == 0)
 		rc = transcript_open(&r->transcript, r->start, r->link, &e);
 	mark(MARK_file_open);
-	wait_at_gate(&gate);
-	mark(MARK_gate_passed);
+	wait_at_start_barrier(&barrier);
+	mark(MARK_barrier_passed);
 	if (rc == 0)
 		rc = transcript_begin(&r->transcript, r->start, &e);
 	if (rc == 0)
@@ -350,14 +350,14 @@ static void sweep_some(struct run *r)
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 
-static int attempt(struct run *r, int gate)
+static int attempt(struct run *r, int barrier)
 {
 	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
 	struct err ignored;
 	int status;
 
 	set_end(&end, REASON_internal, "");
-	drive_run(r, gate, &end);
+	drive_run(r, barrier, &end);
 	status = end_attempt(r, &end);
 	diagnose_end(r, &end);
 	sweep_some(r);
@@ -387,7 +387,7 @@ static void leave_at_once(int status)
 }
 
 /* The run that it was started for, and those that follow it. */
-static int attempts(const struct msg_start *start, int gate, struct err *e)
+static int attempts(const struct msg_start *start, int barrier, struct err *e)
 {
 	struct err ignored; /* the supervisor sees what is left */
 	struct run r;
@@ -396,8 +396,8 @@ static int attempts(const struct msg_start *start, int gate, struct err *e)
 	if (run_open(&r, start, e))
 		return err_exit_status(e->code);
 	do {
-		status = attempt(&r, gate);
-		gate = -1;
+		status = attempt(&r, barrier);
+		barrier = -1;
 	} while (idle_wait(&r));
 	if (r.held)
 		(void)idle_end(&r, r.start->grace_ms, &ignored);
@@ -447,7 +447,7 @@ static int await_start(int fd, bool gated, struct arena *a,
 	return -1;
 }
 
-int worker_main(int start_fd, int gate_fd, worker_named *named)
+int worker_main(int start_fd, int barrier_fd, worker_named *named)
 {
 	struct msg_start start = {0};
 	struct arena a = {0};
@@ -456,19 +456,19 @@ int worker_main(int start_fd, int gate_fd, worker_named *named)
 
 	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
 	mallopt(M_ARENA_MAX, 1); /* the link's thread needs none of its own */
-	(void)await_start(start_fd, gate_fd >= 0, &a, &start, &e);
+	(void)await_start(start_fd, barrier_fd >= 0, &a, &start, &e);
 	mark(MARK_message_read);
 	if (e.code == ERR_OK && named)
 		named(start.run);
 	if (e.code == ERR_OK && driver_program(start.driver)) {
 		namespaces_unprepare();
-		wait_at_gate(&gate_fd);
+		wait_at_start_barrier(&barrier_fd);
 		(void)become(driver_program(start.driver), &start, &e);
 	}
 	if (e.code != ERR_OK || settle_in(&e))
 		status = err_exit_status(e.code);
 	else
-		status = attempts(&start, gate_fd, &e);
+		status = attempts(&start, barrier_fd, &e);
 	if (e.code != ERR_OK)
 		log_error(LT("msg", "the worker cannot start"),
 			  LT("why", e.text));

@@ -10,8 +10,8 @@
  * that was forked from a spawner need not exec.
  *
  * A worker may be made before it is certain that it shall work: it gets ready
- * and waits at a gate, a pipe, until a byte comes. If the pipe's other end goes
- * without one, so does the worker, and has done nothing. -1: there is no gate.
+ * and waits at the start barrier, a pipe, until a byte comes. If the pipe's other end goes
+ * without one, so does the worker, and has done nothing. -1: there is no barrier.
  *
  * It may even be made before there is a run: a spare. Then the start message is
  * a pipe, and the worker gets as ready as it can without one; if that pipe's

@@ -72,7 +72,7 @@ static void send_spawn_event(const struct spawn_told *t, int fd)
 }
 
 /* The next request and its descriptors, or -1. False: the end. */
-static bool hear(struct spawn_send *ask, int fds[SPAWN_PASSED])
+static bool hear(struct spawn_request *ask, int fds[SPAWN_PASSED])
 {
 	union {
 		struct cmsghdr align;
@@ -155,12 +155,12 @@ static void leave_spawner(char *name, const char *run)
 	take_name(run);
 }
 
-static void become_worker(const struct spawn_send *ask, const int *fds)
+static void become_worker(const struct spawn_request *ask, const int *fds)
 	__attribute__((noreturn));
 
 /* The worker is this very program: nothing has to be loaded, and most of it is
  * warm. What it must not see of us is closed; what names it is changed. */
-static void become_worker(const struct spawn_send *ask, const int *fds)
+static void become_worker(const struct spawn_request *ask, const int *fds)
 {
 	leave_spawner(worker_name, ask->run);
 	proc_oom_score(PROC_OOM_WORKER);
@@ -174,14 +174,14 @@ static void become_worker(const struct spawn_send *ask, const int *fds)
 	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
 }
 
-static void become_shim(const struct spawn_send *ask, const int *fds)
+static void become_shim(const struct spawn_request *ask, const int *fds)
 {
 	leave_spawner(shim_name, ask->run);
 	cgroup_join(ask->limits, ask->cgroup);
 	exit(plugin_shim_main(fds));
 }
 
-static pid_t start_process(const struct spawn_send *ask, const int *fds,
+static pid_t start_process(const struct spawn_request *ask, const int *fds,
 			   struct spawn_told *told)
 {
 	int cgroup = make_cgroup(ask->cgroup);
@@ -205,7 +205,7 @@ static pid_t start_process(const struct spawn_send *ask, const int *fds,
 	return pid;
 }
 
-static void spawn(const struct spawn_send *ask, const int *fds)
+static void spawn(const struct spawn_request *ask, const int *fds)
 {
 	struct spawn_told told = {.kind = SPAWN_FAILED,
 				  .attempt = ask->attempt};
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 	struct pollfd fds[2] = {{.fd = SPAWN_FD, .events = POLLIN},
 				{.events = POLLIN}};
 	struct signalfd_siginfo drop;
-	struct spawn_send ask;
+	struct spawn_request ask;
 	sigset_t mask;
 	int passed[SPAWN_PASSED];
 

@@ -104,7 +104,7 @@ UPDATE run SET attempt = attempt - 1 WHERE id = :id AND attempt > 0;
 -- An attempt that the host ended is not the run's fault: it may have another.
 UPDATE run SET max_attempts = max_attempts + 1 WHERE id = :id;
 
--- query run_stillborn (run text) -> (count i64)
+-- query run_count_never_started (run text) -> (count i64)
 -- How often the run was put back because no worker came to life.
 SELECT count(*) AS count FROM run_transition
  WHERE run = :run AND from_state = 'ending' AND to_state = 'queued'

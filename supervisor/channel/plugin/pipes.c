@@ -106,7 +106,7 @@ static bool take_lines(struct plugin *p)
 	while ((end = memchr(p->inbox.p + look, '\n', p->inbox.n - look))) {
 		size_t n = (size_t)(end - p->inbox.p) - from;
 
-		p->heard_ms = plugin_now(p);
+		p->last_line_ms = plugin_now(p);
 		p->pinged = false;
 		p->lines++;
 		plugin_line(p, p->inbox.p + from, n);
@@ -202,7 +202,7 @@ void plugin_pipe_open(struct plugin *p, int in, int out)
 
 void plugin_pipe_listen(struct plugin *p)
 {
-	p->heard_ms = plugin_now(p);
+	p->last_line_ms = plugin_now(p);
 	uv_poll_start(p->out_poll, UV_READABLE, on_readable);
 }
 

@@ -167,9 +167,9 @@ static void look_at_life(struct plugin *p)
 			    "it did not answer channel.configure within "
 			    "%d s",
 			    START_MS / 1000);
-	} else if (p->pinged && now - p->heard_ms > 2 * limit) {
+	} else if (p->pinged && now - p->last_line_ms > 2 * limit) {
 		plugin_fail(p, "it does not answer");
-	} else if (!p->pinged && now - p->heard_ms > limit &&
+	} else if (!p->pinged && now - p->last_line_ms > limit &&
 		   p->state == PLUGIN_READY) {
 		p->pinged = true;
 		plugin_ping(p);

@@ -43,12 +43,12 @@ struct plugin {
 	int in, out; /* its stdin and stdout, our ends; -1 */
 	int events;  /* of the shim; -1 */
 	struct buf inbox, outbox;
-	size_t scanned;   /* of the inbox: no line ends there */
-	size_t written;   /* of the outbox */
-	int64_t heard_ms; /* uv_now of its last line */
-	int lines;        /* in this tick … */
-	size_t bytes;     /* … and what it wrote */
-	bool quiet;       /* it floods: not read before the next tick */
+	size_t scanned;       /* of the inbox: no line ends there */
+	size_t written;       /* of the outbox */
+	int64_t last_line_ms; /* uv_now of its last line */
+	int lines;            /* in this tick … */
+	size_t bytes;         /* … and what it wrote */
+	bool quiet;           /* it floods: not read before the next tick */
 
 	/* what was said */
 	struct inflight *waiting; /* sent, not answered */

@@ -59,22 +59,22 @@ void plugin_processes_spawned(struct plugin_processes *p,
 }
 
 void plugin_processes_assume(struct plugin_processes *p,
-			     const struct tree_place *place)
+			     const struct process_roots *roots)
 {
 	p->spawn = PLUGIN_SPAWNED;
-	p->in_cgroup = tree_has_cgroup(place, p->cgroup);
+	p->in_cgroup = processes_have_cgroup(roots, p->cgroup);
 }
 
-bool plugin_shim_lives(const struct plugin_processes *p)
+bool plugin_shim_is_alive(const struct plugin_processes *p)
 {
 	struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
 
 	return p->pidfd >= 0 && poll(&ended, 1, 0) == 0;
 }
 
-struct tree plugin_processes_tree(const struct plugin_processes *p)
+struct processes plugin_processes_view(const struct plugin_processes *p)
 {
-	return (struct tree){
+	return (struct processes){
 		.run = p->tag,
 		.cgroup = p->cgroup,
 		.worker = p->shim,
@@ -84,16 +84,16 @@ struct tree plugin_processes_tree(const struct plugin_processes *p)
 }
 
 void plugin_processes_terminate(const struct plugin_processes *p,
-				const struct tree_place *place)
+				const struct process_roots *roots)
 {
 	static const int signals[] = {SIGTERM, SIGCONT}; /* if it is stopped */
-	struct tree t = plugin_processes_tree(p);
-	bool shim = plugin_shim_lives(p);
+	struct processes t = plugin_processes_view(p);
+	bool shim = plugin_shim_is_alive(p);
 
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
 		if (shim)
 			syscall(SYS_pidfd_send_signal, p->pidfd, signals[i],
 				NULL, 0);
 		else
-			tree_signal_all(place, &t, signals[i]);
+			processes_signal(roots, &t, signals[i]);
 }

@@ -41,15 +41,15 @@ void plugin_processes_spawned(struct plugin_processes *p,
 			      const struct spawn_told *t, int pidfd);
 /* The spawner did not answer, and will not. */
 void plugin_processes_assume(struct plugin_processes *p,
-			     const struct tree_place *place);
+			     const struct process_roots *roots);
 
 /* False also if its pid is not known. */
-bool plugin_shim_lives(const struct plugin_processes *p);
+bool plugin_shim_is_alive(const struct plugin_processes *p);
 
-struct tree plugin_processes_tree(const struct plugin_processes *p);
+struct processes plugin_processes_view(const struct plugin_processes *p);
 
 /* SIGTERM for all: by the shim, which passes it on, if it lives. */
 void plugin_processes_terminate(const struct plugin_processes *p,
-				const struct tree_place *place);
+				const struct process_roots *roots);
 
 #endif

@@ -67,7 +67,7 @@ static void free_leaving(struct leaving *l)
 static void terminate(struct leaving *l)
 {
 	l->terminated = true;
-	plugin_processes_terminate(&l->processes, &l->sup->place);
+	plugin_processes_terminate(&l->processes, &l->sup->roots);
 }
 
 static void plugin_on_look(uv_timer_t *t);
@@ -114,7 +114,7 @@ static struct plugin *plugin_of_tag(const struct supervisor *s, const char *tag)
 }
 
 /* Once for each process. */
-static void report_stuck(struct leaving *l, const struct tree *t)
+static void report_stuck(struct leaving *l, const struct processes *t)
 {
 	struct plugin *p = plugin_of_tag(l->sup, l->processes.tag);
 	char why[160];
@@ -123,7 +123,7 @@ static void report_stuck(struct leaving *l, const struct tree *t)
 
 	if (now_ms(l->sup) < l->kill_ms + STUCK_MS)
 		return;
-	pid = tree_find_left(&l->sup->place, t, &denied);
+	pid = processes_find_one(&l->sup->roots, t, &denied);
 	if (pid == 0 || pid == l->reported)
 		return;
 	l->reported = pid;
@@ -147,7 +147,7 @@ static void report_stuck(struct leaving *l, const struct tree *t)
  * does not, or did not live long enough, they are killed from outside. */
 static void check_one(struct leaving *l)
 {
-	struct tree t = plugin_processes_tree(&l->processes);
+	struct processes t = plugin_processes_view(&l->processes);
 	int64_t now = now_ms(l->sup);
 
 	if (l->processes.spawn == PLUGIN_REQUESTED) {
@@ -158,18 +158,18 @@ static void check_one(struct leaving *l)
 	if (now >= l->term_ms && !l->terminated)
 		terminate(l);
 	if (now < l->check_ms ||
-	    (now < l->kill_ms && plugin_shim_lives(&l->processes)))
+	    (now < l->kill_ms && plugin_shim_is_alive(&l->processes)))
 		return;
-	if (tree_count(&l->sup->place, &t, NULL) == 0) {
-		tree_forget(&l->sup->place, l->processes.cgroup);
+	if (processes_count(&l->sup->roots, &t, NULL) == 0) {
+		processes_remove_cgroup(&l->sup->roots, l->processes.cgroup);
 		free_leaving(l);
 		return;
 	}
 	if (now >= l->kill_ms) {
-		tree_signal_all(&l->sup->place, &t, SIGKILL);
+		processes_signal(&l->sup->roots, &t, SIGKILL);
 		report_stuck(l, &t);
 	}
-	l->check_ms = now + tree_recheck_ms(l->checks++);
+	l->check_ms = now + processes_recheck_ms(l->checks++);
 }
 
 static void check_leaving(struct supervisor *s)
@@ -262,14 +262,14 @@ void plugin_on_spawner_lost(struct supervisor *s)
 		return;
 	for (struct leaving *l = s->channels->leaving; l; l = l->next)
 		if (l->processes.spawn == PLUGIN_REQUESTED)
-			plugin_processes_assume(&l->processes, &s->place);
+			plugin_processes_assume(&l->processes, &s->roots);
 	for (struct channel *c = s->channels->first; c; c = c->next) {
 		struct plugin *p = c->own;
 
 		if (c->ops != &channel_plugin ||
 		    p->processes.spawn != PLUGIN_REQUESTED)
 			continue;
-		plugin_processes_assume(&p->processes, &s->place);
+		plugin_processes_assume(&p->processes, &s->roots);
 		plugin_fail(p, "the spawner ended before it was started");
 	}
 }
@@ -288,17 +288,17 @@ static void visit_cgroup(void *arg, const char *name)
 {
 	struct supervisor *s = arg;
 	struct plugin_processes p;
-	struct tree t;
+	struct processes t;
 
 	if (!id_is(ID_CHANNEL, name))
 		return;
 	plugin_processes_init(&p, s->home.root, name);
 	p.in_cgroup = true;
-	t = plugin_processes_tree(&p);
-	if (tree_count(&s->place, &t, NULL) > 0)
+	t = plugin_processes_view(&p);
+	if (processes_count(&s->roots, &t, NULL) > 0)
 		leave_stray(s, &p);
 	else
-		tree_forget(&s->place, name);
+		processes_remove_cgroup(&s->roots, name);
 }
 
 static bool visit_process(void *arg, pid_t pid)
@@ -315,7 +315,7 @@ static bool visit_process(void *arg, pid_t pid)
 
 void plugin_leave_strays(struct supervisor *s)
 {
-	tree_each_cgroup(&s->place, visit_cgroup, s);
+	processes_each_cgroup(&s->roots, visit_cgroup, s);
 	proc_each(visit_process, s);
 }
 

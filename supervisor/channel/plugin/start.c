@@ -122,11 +122,11 @@ static int make_start_message(const struct channel *c, const cJSON *settings,
 }
 
 /* The start message, and the cgroup with its limits. */
-static int make_request(const struct plugin *p, struct spawn_send *ask,
+static int make_request(const struct plugin *p, struct spawn_request *ask,
 			struct err *e)
 {
 	const struct channel *c = p->channel;
-	const struct tree_place *place = &c->sup->place;
+	const struct process_roots *roots = &c->sup->roots;
 	struct home_path media = channel_media_dir(c);
 	cJSON *settings = json_parse_object("config", c->json, strlen(c->json),
 					    e);
@@ -134,14 +134,14 @@ static int make_request(const struct plugin *p, struct spawn_send *ask,
 	struct arena a = {0};
 	int fd = -1;
 
-	*ask = (struct spawn_send){.program = SPAWN_PLUGIN};
+	*ask = (struct spawn_request){.program = SPAWN_PLUGIN};
 	memcpy(ask->run, p->processes.tag, sizeof ask->run);
-	tree_cgroup(place, p->processes.cgroup, ask->cgroup);
+	processes_cgroup(roots, p->processes.cgroup, ask->cgroup);
 	if (settings && file_make_dir(media.text, 0700, e) == 0 &&
 	    sandbox_spec_read_plugin(&spec, settings, &a, e) == 0 &&
-	    cgroup_accept(&place->limits, &spec, e) == 0) {
+	    cgroup_accept(&roots->limits, &spec, e) == 0) {
 		if (spec.mode != SANDBOX_OFF)
-			(void)cgroup_plan(&place->limits, &spec.limits,
+			(void)cgroup_plan(&roots->limits, &spec.limits,
 					  p->processes.cgroup, ask->limits);
 		fd = make_start_message(c, settings, e);
 	}
@@ -161,7 +161,7 @@ int plugin_start(struct plugin *p, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, events[2] = {-1, -1};
 	int log = -1, start = -1;
-	struct spawn_send ask;
+	struct spawn_request ask;
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, events))

@@ -15,7 +15,7 @@ def test_an_end_that_only_memory_had_is_found_in_the_file(home):
     """skepd keeps a worker's last word until the worker is gone: the end is one
     commit. It dies right before that."""
     h = Host(home, bin_dir=faults_bin())
-    h.start(fault="skepd/end_before_proof:kill")
+    h.start(fault="skepd/end_before_verification:kill")
     h.shell("a", "echo done")
     run = h.submit("a", max_attempts=3)
     h.process.wait(lib.HANG)

@@ -35,7 +35,7 @@ static void only_a_proof_ends_a_run_that_has_lived(void **state)
 		for
 			EACH_EVENT(v)
 			{
-				struct run_step m = run_fsm(s, v);
+				struct run_fsm_transition m = run_fsm(s, v);
 
 				if (!m.allowed || s == RUN_QUEUED)
 					continue;
@@ -53,13 +53,13 @@ static void a_dead_worker_never_leaves_a_run_hanging(void **state)
 	for
 		EACH_STATE(s)
 		{
-			struct run_step m = run_fsm(s, RUN_EV_DIE);
+			struct run_fsm_transition m = run_fsm(s, RUN_EV_LOST);
 
 			if (!run_state_lives(s))
 				continue;
 			assert_true(m.allowed);
 			assert_int_equal(m.to, RUN_ENDING);
-			assert_int_equal(m.act, RUN_EFFECT_VERIFY_EXIT);
+			assert_int_equal(m.effect, RUN_EFFECT_VERIFY_EXIT);
 		}
 }
 
@@ -67,11 +67,11 @@ static void every_pending_state_leads_out_of_ending(void **state)
 {
 	(void)state;
 	for (int v = RUN_PENDING_NONE; v < RUN_PENDING_STATES; v++) {
-		struct run_step m = run_fsm(
+		struct run_fsm_transition m = run_fsm(
 			RUN_ENDING, run_gone_event((enum run_pending_state)v));
 
 		assert_true(m.allowed);
-		assert_int_equal(m.act, RUN_EFFECT_RELEASE);
+		assert_int_equal(m.effect, RUN_EFFECT_RELEASE);
 		assert_int_equal(m.to == RUN_QUEUED, v == RUN_PENDING_QUEUED);
 	}
 }
@@ -92,7 +92,7 @@ static void a_worker_that_comes_back_changes_no_state(void **state)
 	for
 		EACH_STATE(s)
 		{
-			struct run_step m = run_fsm(s, RUN_EV_HELLO);
+			struct run_fsm_transition m = run_fsm(s, RUN_EV_HELLO);
 
 			if (run_state_lives(s) && s != RUN_STARTING)
 				assert_int_equal(m.to, s);
@@ -111,7 +111,8 @@ static void reach(bool seen[RUN_STATES])
 			for
 				EACH_EVENT(v)
 				{
-					struct run_step m = run_fsm(s, v);
+					struct run_fsm_transition m = run_fsm(
+						s, v);
 
 					if (!seen[s] || !m.allowed ||
 					    seen[m.to])
@@ -144,13 +145,14 @@ static void a_wish_wins_over_failure_but_not_over_success(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		run_pending_join(RUN_PENDING_CANCELLED, RUN_PENDING_FAILED),
+		run_pending_merge(RUN_PENDING_CANCELLED, RUN_PENDING_FAILED),
 		RUN_PENDING_CANCELLED);
 	assert_int_equal(
-		run_pending_join(RUN_PENDING_CANCELLED, RUN_PENDING_SUCCEEDED),
+		run_pending_merge(RUN_PENDING_CANCELLED, RUN_PENDING_SUCCEEDED),
 		RUN_PENDING_SUCCEEDED);
-	assert_int_equal(run_pending_join(RUN_PENDING_NONE, RUN_PENDING_QUEUED),
-			 RUN_PENDING_QUEUED);
+	assert_int_equal(
+		run_pending_merge(RUN_PENDING_NONE, RUN_PENDING_QUEUED),
+		RUN_PENDING_QUEUED);
 	assert_int_equal(
 		run_pending_request(RUN_PENDING_QUEUED, RUN_PENDING_CANCELLED),
 		RUN_PENDING_CANCELLED);

@@ -18,7 +18,7 @@
 
 #define RUN "run_00000000000000000000000test"
 
-static struct tree_place place;
+static struct process_roots place;
 static bool with_cgroup;
 
 static int set_up_run_processes(void **state)
@@ -26,9 +26,9 @@ static int set_up_run_processes(void **state)
 	char dir[256];
 
 	with_cgroup = *state != NULL;
-	tree_place_find(&place, with_cgroup ? "auto" : "off", "/nobody's");
+	process_roots_find(&place, with_cgroup ? "auto" : "off", "/nobody's");
 	if (with_cgroup && place.base[0]) {
-		tree_cgroup(&place, RUN, dir);
+		processes_cgroup(&place, RUN, dir);
 		mkdir(dir, 0755);
 	}
 	return 0;
@@ -37,16 +37,16 @@ static int set_up_run_processes(void **state)
 static int tear_down_run_processes(void **state)
 {
 	(void)state;
-	tree_forget(&place, RUN);
+	processes_remove_cgroup(&place, RUN);
 	return 0;
 }
 
 /* A worker-like process that runs a shell; marked and, if so, in its cgroup. */
-static struct tree start_shell(const char *script)
+static struct processes start_shell(const char *script)
 {
 	char dir[256], path[300];
 	struct proc_stat st;
-	struct tree t = {.run = RUN, .in_cgroup = with_cgroup};
+	struct processes t = {.run = RUN, .in_cgroup = with_cgroup};
 	int ready[2];
 	char c;
 
@@ -55,7 +55,7 @@ static struct tree start_shell(const char *script)
 	if (t.worker == 0) {
 		FILE *f;
 
-		tree_cgroup(&place, RUN, dir);
+		processes_cgroup(&place, RUN, dir);
 		snprintf(path, sizeof path, "%s/cgroup.procs", dir);
 		if (with_cgroup) {
 			f = fopen(path, "w");
@@ -83,18 +83,18 @@ static bool can(void)
 
 /* As a run is ended: killed again as long as something of it is seen. A process
  * that is just being executed has no marker for a moment. */
-static void wait_gone(const struct tree *t)
+static void wait_gone(const struct processes *t)
 {
-	for (int i = 0; i < 500 && tree_count(&place, t, NULL) > 0; i++) {
-		tree_signal_all(&place, t, SIGKILL);
+	for (int i = 0; i < 500 && processes_count(&place, t, NULL) > 0; i++) {
+		processes_signal(&place, t, SIGKILL);
 		usleep(10000);
 	}
-	assert_int_equal(tree_count(&place, t, NULL), 0);
+	assert_int_equal(processes_count(&place, t, NULL), 0);
 }
 
 static void every_process_of_a_run_is_counted_and_killed(void **state)
 {
-	struct tree t;
+	struct processes t;
 	int64_t rss = 0;
 	bool denied;
 	pid_t left;
@@ -106,19 +106,19 @@ static void every_process_of_a_run_is_counted_and_killed(void **state)
 		"(setsid sh -c 'trap \"\" TERM; sleep 100 & sleep 100' & ) ;"
 		"sleep 0.1; echo .; sleep 100");
 	usleep(100000);
-	assert_true(tree_count(&place, &t, &rss) >= 4);
+	assert_true(processes_count(&place, &t, &rss) >= 4);
 	assert_true(rss > 0);
-	left = tree_find_left(&place, &t, &denied);
+	left = processes_find_one(&place, &t, &denied);
 	assert_true(left > 0 && !denied && kill(left, 0) == 0);
-	tree_signal_all(&place, &t, SIGKILL);
+	processes_signal(&place, &t, SIGKILL);
 	waitpid(t.worker, NULL, 0);
 	wait_gone(&t);
-	assert_int_equal(tree_find_left(&place, &t, &denied), 0);
+	assert_int_equal(processes_find_one(&place, &t, &denied), 0);
 }
 
 static void what_a_dead_worker_leaves_is_found(void **state)
 {
-	struct tree t;
+	struct processes t;
 
 	(void)state;
 	if (!can())
@@ -126,14 +126,14 @@ static void what_a_dead_worker_leaves_is_found(void **state)
 	t = start_shell("(setsid sleep 100 & ) ; sleep 0.1; echo .; sleep 100");
 	kill(t.worker, SIGKILL);
 	waitpid(t.worker, NULL, 0);
-	assert_true(tree_count(&place, &t, NULL) >= 1);
-	tree_signal_all(&place, &t, SIGKILL);
+	assert_true(processes_count(&place, &t, NULL) >= 1);
+	processes_signal(&place, &t, SIGKILL);
 	wait_gone(&t);
 }
 
 static void a_number_that_was_used_again_is_left_alone(void **state)
 {
-	struct tree t = {.run = RUN, .in_cgroup = with_cgroup};
+	struct processes t = {.run = RUN, .in_cgroup = with_cgroup};
 	pid_t innocent = fork();
 
 	(void)state;
@@ -144,8 +144,8 @@ static void a_number_that_was_used_again_is_left_alone(void **state)
 	t.worker = innocent;
 	t.start_ticks = 1; /* another process had this number once */
 	if (can()) {
-		assert_int_equal(tree_count(&place, &t, NULL), 0);
-		tree_signal_all(&place, &t, SIGKILL);
+		assert_int_equal(processes_count(&place, &t, NULL), 0);
+		processes_signal(&place, &t, SIGKILL);
 		usleep(20000);
 		assert_int_equal(waitpid(innocent, NULL, WNOHANG), 0);
 	}
@@ -155,16 +155,16 @@ static void a_number_that_was_used_again_is_left_alone(void **state)
 
 static void a_worker_is_found_again_by_its_marker(void **state)
 {
-	struct tree t;
+	struct processes t;
 
 	(void)state;
 	if (!can())
 		skip();
-	assert_int_equal(tree_find_worker(&place, RUN), 0);
+	assert_int_equal(processes_find_worker(&place, RUN), 0);
 	t = start_shell("(setsid sleep 100 & ) ; sleep 0.1; echo .; sleep 100");
-	assert_int_equal(tree_find_worker(&place, RUN), t.worker);
-	assert_int_equal(tree_find_worker(&place, "run_other"), 0);
-	tree_signal_all(&place, &t, SIGKILL);
+	assert_int_equal(processes_find_worker(&place, RUN), t.worker);
+	assert_int_equal(processes_find_worker(&place, "run_other"), 0);
+	processes_signal(&place, &t, SIGKILL);
 	waitpid(t.worker, NULL, 0);
 	wait_gone(&t);
 }
