@@ -90,12 +90,12 @@ static void trim_host_log(struct supervisor *s)
 			 LT("error", e.text));
 }
 
-static void end_with_space(struct supervisor *s)
+static void restart_if_space(struct supervisor *s)
 {
 	if (s->stopping || !disk_has_space(&s->home))
 		return;
 	log_info(LT("msg", "the disk has free space: restarting"));
-	s->again = true;
+	s->restart_for_space = true;
 	uv_stop(&s->loop);
 }
 
@@ -105,13 +105,13 @@ static void on_tick(uv_timer_t *h)
 
 	notify("WATCHDOG=1");
 	if (s->read_only) {
-		end_with_space(s);
+		restart_if_space(s);
 		return;
 	}
 	if (!control_file_in_place(s))
 		return;
 	agent_threads_tick(s->agent_threads);
-	steady_check(s);
+	clock_change_check(s);
 	runs_tick(s);
 	memory_cache(&s->cache, s->db, channels_moved(s));
 	if (s->ticks % SHRINK_TICKS == 0) {
@@ -283,7 +283,7 @@ static int open_database(struct supervisor *s, struct err *e)
 		return -1;
 	memory_cache(&s->cache, s->db, 0);
 	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
-	    fault_point(FAULT_lock_taken, e) || steady_open(s, e) ||
+	    fault_point(FAULT_lock_taken, e) || clock_change_open(s, e) ||
 	    sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,
@@ -300,7 +300,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 	struct err why;
 
 	s->spawn.fd = -1;
-	disk_refuse(&s->home, &why);
+	disk_full_error(&s->home, &why);
 	txn_refuse(&s->txn, &why);
 	if (channels_open(s, e) || retention_open(s, e) ||
 	    channel_delete_open(s, e) || api_open(&s->api, s, &s->loop, e))
@@ -429,7 +429,7 @@ static int name_owner(const struct home *home, struct err *e)
 }
 
 /* One that is about to exit has the lock a moment longer than its row. */
-static int take_home(const struct home *home, struct err *e)
+static int lock_home(const struct home *home, struct err *e)
 {
 	int fd = home_make(home, e) ? -1 : home_lock(home, e);
 
@@ -456,7 +456,7 @@ static int prepare_home(struct supervisor *s, const struct skepd_options *o,
 	read_watchdog(s);
 	raise_limits(&s->config);
 	proc_oom_score(PROC_OOM_SUPERVISOR);
-	s->home_lock = take_home(&s->home, e);
+	s->home_lock = lock_home(&s->home, e);
 	return s->home_lock < 0 ? -1 : 0;
 }
 
@@ -476,7 +476,7 @@ static int serve_until_stop(struct supervisor *s, struct err *e)
 }
 
 /* A new object with what `prepare` found; the former one is closed. */
-static void renew(struct supervisor *s)
+static void reset_supervisor(struct supervisor *s)
 {
 	struct supervisor was = *s;
 
@@ -489,24 +489,24 @@ static void renew(struct supervisor *s)
 
 /* Gives up the reserve if there is too little space to start, and then starts
  * without writing. */
-static int serve_somehow(struct supervisor *s, struct err *e)
+static int serve_with_fallback(struct supervisor *s, struct err *e)
 {
 	int rc = serve_until_stop(s, e);
 
 	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
 		log_error(LT("msg", "the disk is full: changes will fail"),
 			  LT("error", e->text));
-		renew(s);
+		reset_supervisor(s);
 		rc = serve_until_stop(s, e);
 	}
 	if (rc && e->code == ERR_FULL) {
 		log_error(LT("msg", "the disk is full: skepd is read-only"),
 			  LT("error", e->text));
-		renew(s);
+		reset_supervisor(s);
 		s->read_only = true;
 		rc = serve_until_stop(s, e);
 	}
-	return rc == 0 && s->again ? 1 : rc;
+	return rc == 0 && s->restart_for_space ? 1 : rc;
 }
 
 int skepd_run(const struct skepd_options *o, struct err *e)
@@ -520,7 +520,7 @@ int skepd_run(const struct skepd_options *o, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	rc = prepare_home(s, o, e);
 	if (rc == 0) {
-		rc = serve_somehow(s, e);
+		rc = serve_with_fallback(s, e);
 		close(s->home_lock);
 	}
 	config_fini(&s->config);

@@ -30,21 +30,21 @@
 
 #define FIRST_MS   250
 #define LONGEST_MS 60000
-#define WELL_MS    60000 /* a life this long forgets earlier failures */
-#define EXIT_OTHER 75    /* another supervisor runs */
+#define STABLE_MS  60000 /* a life this long forgets earlier failures */
+#define EXIT_BUSY  75    /* another supervisor runs */
 #define EXIT_SETUP 78    /* the configuration or a newer schema */
 
-struct watch {
+struct watchdog {
 	struct home home;
 	const char *program;
-	int signals, reports;         /* signalfd; socket of skepd's reports */
-	char address[32];             /* its name for NOTIFY_SOCKET */
-	int64_t hang_ms;              /* 0: a hang is not noticed */
-	pid_t child;                  /* skepd, or 0 */
-	bool ready, stopping, killed; /* killed: by us, because it hung */
-	bool was_ready;               /* ever */
-	int64_t ready_at, last_sign;  /* monotonic ms */
-	int failures;                 /* one after the other */
+	int signals, reports;          /* signalfd; socket of skepd's reports */
+	char address[32];              /* its name for NOTIFY_SOCKET */
+	int64_t hang_ms;               /* 0: a hang is not noticed */
+	pid_t child;                   /* skepd, or 0 */
+	bool ready, stopping, killed;  /* killed: by us, because it hung */
+	bool was_ready;                /* ever */
+	int64_t ready_at, last_report; /* monotonic ms */
+	int failures;                  /* one after the other */
 	struct watchdog_record record;
 };
 
@@ -53,7 +53,7 @@ static int64_t now_ms(void)
 	return clock_mono_ns() / 1000000;
 }
 
-static void save_record(const struct watch *w)
+static void save_record(const struct watchdog *w)
 {
 	struct err e;
 
@@ -64,7 +64,7 @@ static void save_record(const struct watch *w)
 
 /* --- set-up ----------------------------------------------------------- */
 
-static int open_signals(struct watch *w)
+static int open_signals(struct watchdog *w)
 {
 	sigset_t set;
 
@@ -80,7 +80,7 @@ static int open_signals(struct watch *w)
 }
 
 /* An abstract name that the kernel chooses; the sender is checked. */
-static int open_reports(struct watch *w)
+static int open_reports(struct watchdog *w)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	socklen_t n = sizeof a;
@@ -99,7 +99,7 @@ static int open_reports(struct watch *w)
 	return 0;
 }
 
-static void read_settings(struct watch *w)
+static void read_settings(struct watchdog *w)
 {
 	struct config c;
 	struct err ignored; /* skepd reads the same file and reports it */
@@ -112,9 +112,9 @@ static void read_settings(struct watch *w)
 
 /* --- skepd ------------------------------------------------------------ */
 
-static void become_skepd(const struct watch *w) __attribute__((noreturn));
+static void become_skepd(const struct watchdog *w) __attribute__((noreturn));
 
-static void become_skepd(const struct watch *w)
+static void become_skepd(const struct watchdog *w)
 {
 	sigset_t none;
 
@@ -128,7 +128,7 @@ static void become_skepd(const struct watch *w)
 	_exit(69);
 }
 
-static int start_skepd(struct watch *w)
+static int start_skepd(struct watchdog *w)
 {
 	w->ready = w->killed = false;
 	w->child = fork();
@@ -137,18 +137,18 @@ static int start_skepd(struct watch *w)
 	return w->child < 0 ? -1 : 0;
 }
 
-static void take_report(struct watch *w, const char *text)
+static void handle_report(struct watchdog *w, const char *text)
 {
-	w->last_sign = now_ms();
+	w->last_report = now_ms();
 	if (strncmp(text, "READY=1", 7) == 0) {
 		w->ready = w->was_ready = true;
-		w->ready_at = w->last_sign;
+		w->ready_at = w->last_report;
 	} else if (strncmp(text, "STOPPING=1", 10) == 0) {
 		w->ready = false; /* it may take its time */
 	}
 }
 
-static void read_reports(struct watch *w)
+static void read_reports(struct watchdog *w)
 {
 	char text[256], control[CMSG_SPACE(sizeof(struct ucred))];
 	struct iovec part = {text, sizeof text - 1};
@@ -171,11 +171,11 @@ static void read_reports(struct watch *w)
 		if (c && c->cmsg_type == SCM_CREDENTIALS)
 			memcpy(&who, CMSG_DATA(c), sizeof who);
 		if (who.pid == w->child)
-			take_report(w, text);
+			handle_report(w, text);
 	}
 }
 
-static void read_signals(struct watch *w)
+static void read_signals(struct watchdog *w)
 {
 	struct signalfd_siginfo s;
 
@@ -188,24 +188,24 @@ static void read_signals(struct watch *w)
 	}
 }
 
-static bool is_watched(const struct watch *w)
+static bool is_watched(const struct watchdog *w)
 {
 	return w->ready && w->hang_ms > 0 && !w->stopping && !w->killed;
 }
 
-static void end_if_hung(struct watch *w)
+static void end_if_hung(struct watchdog *w)
 {
-	if (!is_watched(w) || now_ms() - w->last_sign <= w->hang_ms)
+	if (!is_watched(w) || now_ms() - w->last_report <= w->hang_ms)
 		return;
 	log_error(LT("msg", "skepd does not respond and is killed"),
 		  LI("pid", w->child),
-		  LI("silent_ms", now_ms() - w->last_sign));
+		  LI("silent_ms", now_ms() - w->last_report));
 	w->killed = true;
 	kill(w->child, SIGKILL);
 }
 
 /* Reads what there is, waiting for it up to ms. */
-static void wait_events(struct watch *w, int64_t ms)
+static void wait_events(struct watchdog *w, int64_t ms)
 {
 	struct pollfd p[2] = {{.fd = w->signals, .events = POLLIN},
 			      {.fd = w->reports, .events = POLLIN}};
@@ -216,7 +216,7 @@ static void wait_events(struct watch *w, int64_t ms)
 }
 
 /* Until skepd has ended: its wait status. */
-static int watch_skepd(struct watch *w)
+static int watch_skepd(struct watchdog *w)
 {
 	int status;
 
@@ -224,7 +224,7 @@ static int watch_skepd(struct watch *w)
 		int64_t left = LONGEST_MS;
 
 		if (is_watched(w))
-			left = w->last_sign + w->hang_ms - now_ms() + 1;
+			left = w->last_report + w->hang_ms - now_ms() + 1;
 		wait_events(w, left < 0 ? 0 : left);
 		end_if_hung(w);
 	}
@@ -234,7 +234,7 @@ static int watch_skepd(struct watch *w)
 
 /* --- after its end ---------------------------------------------------- */
 
-static void describe_end(struct watch *w, int status)
+static void describe_end(struct watchdog *w, int status)
 {
 	char *out = w->record.cause;
 	size_t n = sizeof w->record.cause;
@@ -250,25 +250,25 @@ static void describe_end(struct watch *w, int status)
 	w->record.ended_at = clock_now();
 }
 
-static bool is_final(const struct watch *w, int status)
+static bool is_final(const struct watchdog *w, int status)
 {
 	if (w->stopping || !w->was_ready)
 		return true;
 	return WIFEXITED(status) &&
-	       (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == EXIT_OTHER ||
+	       (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == EXIT_BUSY ||
 		WEXITSTATUS(status) == EXIT_SETUP);
 }
 
-static int64_t next_wait(struct watch *w)
+static int64_t next_wait(struct watchdog *w)
 {
-	if (w->ready_at && now_ms() - w->ready_at > WELL_MS)
+	if (w->ready_at && now_ms() - w->ready_at > STABLE_MS)
 		w->failures = 0;
 	w->ready_at = 0;
 	return backoff_next(++w->failures, FIRST_MS, LONGEST_MS);
 }
 
 /* Waits before the next start; false when told to stop meanwhile. */
-static bool back_off(struct watch *w)
+static bool back_off(struct watchdog *w)
 {
 	int64_t wait = next_wait(w), until = now_ms() + wait;
 
@@ -289,7 +289,7 @@ static int exit_status(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int restart_until_stopped(struct watch *w)
+static int restart_until_stopped(struct watchdog *w)
 {
 	for (;;) {
 		int status;
@@ -319,7 +319,7 @@ static int restart_until_stopped(struct watch *w)
 
 int main(int argc, char **argv)
 {
-	struct watch w = {.hang_ms = 60000};
+	struct watchdog w = {.hang_ms = 60000};
 	struct err e;
 
 	log_setup("skep-watchdog", LOG_LEVEL_INFO, -1);

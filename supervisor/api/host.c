@@ -24,7 +24,7 @@ const struct metric api_metric_table[API_METRICS] = {
 static int read_health(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct supervisor_status s = {0};
-	struct disk disk = disk_look(supervisor_home(q->api->sup));
+	struct disk disk = disk_status(supervisor_home(q->api->sup));
 	struct buf pragmas = BUF_MAX(4096);
 	struct api_health h;
 	int rc = stats_add_pragmas(supervisor_db(q->api->sup), &pragmas, e);
@@ -130,7 +130,7 @@ static void on_news(void *arg)
 	struct api_counts *c = arg;
 
 	if (!c->asked)
-		supervisor_after(c->sup, count_new_events, c);
+		supervisor_after_commit(c->sup, count_new_events, c);
 	c->asked = true;
 }
 

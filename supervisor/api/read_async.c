@@ -62,5 +62,5 @@ void request_read_async(struct api_request *q,
 				    struct err *e))
 {
 	q->read = read;
-	supervisor_after(q->api->sup, queue_read, q);
+	supervisor_after_commit(q->api->sup, queue_read, q);
 }

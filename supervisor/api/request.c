@@ -137,7 +137,7 @@ void request_read(struct api_request *q,
 			      struct err *e))
 {
 	q->read = read;
-	supervisor_after(q->api->sup, answer_after_commit, q);
+	supervisor_after_commit(q->api->sup, answer_after_commit, q);
 }
 
 static void on_done(void *arg, const struct command_result *r)

@@ -172,7 +172,7 @@ struct edit *edit_session(struct api_request *q)
 void edit_start(struct edit *ed, edit_fn *change)
 {
 	ed->change = change;
-	supervisor_after(ed->q->api->sup, queue_edit, ed);
+	supervisor_after_commit(ed->q->api->sup, queue_edit, ed);
 }
 
 /* If-Match holds the revision that the change was made from. */

@@ -283,7 +283,7 @@ static int record_list(struct supervisor *s, struct inflight *list,
 	int64_t now = clock_now();
 	int n = 0;
 
-	if (txn_begin(&s->txn, e) || fault_point(FAULT_delivery_settling, e))
+	if (txn_begin(&s->txn, e) || fault_point(FAULT_outcomes_recording, e))
 		return -1;
 	forget_counts(s);
 	for (struct inflight *p = list; p; p = p->next, n++)

@@ -169,7 +169,7 @@ static void mark_now(void *arg, const struct err *failed)
 		job_free(j);
 		return;
 	}
-	if (failed || fault_point(FAULT_outbox_took, &e)) {
+	if (failed || fault_point(FAULT_outbox_stored, &e)) {
 		log_warn(LT("msg", "an outbox is looked at again"),
 			 LT("agent", j->agent),
 			 LT("error", failed ? failed->text : e.text));

@@ -20,8 +20,8 @@
  * again whenever it is used, so that an edit is seen by the next run and nothing
  * has to be looked through at start.
  */
-static int tell_host(struct supervisor *s, const char *name, const char *what,
-		     struct err *e)
+static int log_agent_event(struct supervisor *s, const char *name,
+			   const char *what, struct err *e)
 {
 	struct buf body = BUF_MAX(128);
 	struct host_event_add_in in = {
@@ -50,7 +50,8 @@ int supervisor_agent_read(struct supervisor *s, const char *name,
 		return -1;
 	control_set_actor("skepd");
 	changed = agents_sync(s->db, &s->home, name, e);
-	if (changed < 0 || (changed == 1 && tell_host(s, name, "changed", e)))
+	if (changed < 0 ||
+	    (changed == 1 && log_agent_event(s, name, "changed", e)))
 		return -1;
 	return sql_get(s->db, Q_AGENT_GET, &key, out, a, e);
 }
@@ -69,8 +70,8 @@ int supervisor_agent_check(struct supervisor *s, const char *name,
 }
 
 /* What the definition does not say goes back to its default. */
-static int define(struct supervisor *s, const char *name, const cJSON *def,
-		  struct arena *a, struct err *e)
+static int define_agent(struct supervisor *s, const char *name,
+			const cJSON *def, struct arena *a, struct err *e)
 {
 	struct agent_row row = {.name = name,
 				.workspace = "disk",
@@ -94,7 +95,7 @@ static int define(struct supervisor *s, const char *name, const cJSON *def,
 		return -1;
 	changed = agents_put(s->db, &row, a, e);
 	if (changed == 1 &&
-	    tell_host(s, name, row.version > 1 ? "changed" : "added", e))
+	    log_agent_event(s, name, row.version > 1 ? "changed" : "added", e))
 		return -1;
 	if (changed == 1)
 		idle_evict_all(s, name);
@@ -112,7 +113,7 @@ static int put_agent(struct supervisor *s, const char *name,
 
 	control_set_actor(by);
 	if (def)
-		rc = define(s, name, def, &a, e);
+		rc = define_agent(s, name, def, &a, e);
 	cJSON_Delete(def);
 	arena_fini(&a);
 	if (rc)
@@ -130,7 +131,8 @@ int supervisor_agent_put(struct supervisor *s, const char *name,
 			   e);
 }
 
-static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
+static int require_no_runs(struct supervisor *s, const char *name,
+			   struct err *e)
 {
 	if (runs_release_agent(s, name))
 		return 0;
@@ -144,8 +146,9 @@ static int delete_agent(struct supervisor *s, const char *name, const char *by,
 			struct completion done, struct err *e)
 {
 	control_set_actor(by);
-	if (has_no_runs(s, name, e) || txn_begin(&s->txn, e) ||
-	    agents_remove(s->db, name, e) || tell_host(s, name, "deleted", e))
+	if (require_no_runs(s, name, e) || txn_begin(&s->txn, e) ||
+	    agents_remove(s->db, name, e) ||
+	    log_agent_event(s, name, "deleted", e))
 		return -1;
 	complete_later(s, done, name, true, NULL);
 	return 0;
@@ -159,7 +162,7 @@ int supervisor_agent_delete(struct supervisor *s, const char *name,
 	return txn_try_end(&s->txn, delete_agent(s, name, by, done, e), e);
 }
 
-struct purge {
+struct agent_deletion {
 	struct supervisor *sup;
 	struct completion done;
 	const char *agent, *path;
@@ -167,7 +170,7 @@ struct purge {
 
 static void remove_files(void *arg, const struct err *failed)
 {
-	struct purge *p = arg;
+	struct agent_deletion *p = arg;
 	struct command_result r = {.failed = failed, .changed = true};
 	struct err e;
 
@@ -182,15 +185,15 @@ static int delete_agent_and_files(struct supervisor *s, const char *name,
 				  const char *by, struct completion done,
 				  struct err *e)
 {
-	struct purge *p = txn_alloc(&s->txn, sizeof *p);
+	struct agent_deletion *p = txn_alloc(&s->txn, sizeof *p);
 
 	control_set_actor(by);
-	*p = (struct purge){
+	*p = (struct agent_deletion){
 		.sup = s, .done = done, .agent = txn_text(&s->txn, name)};
-	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
+	if (text_check_name("agent", name, e) || require_no_runs(s, name, e) ||
 	    txn_begin(&s->txn, e) ||
 	    purge_rows(s->db, name, &p->path, &s->txn.arena, e) ||
-	    tell_host(s, name, "deleted", e))
+	    log_agent_event(s, name, "deleted", e))
 		return -1;
 	txn_on_commit(&s->txn, remove_files, p);
 	return 0;
@@ -213,9 +216,9 @@ static int move_agent(struct supervisor *s, const char *name, const char *path,
 		return err_set(e, ERR_INVALID,
 			       "\"path\" must be the absolute path of the "
 			       "database");
-	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
+	if (text_check_name("agent", name, e) || require_no_runs(s, name, e) ||
 	    txn_begin(&s->txn, e) || registry_move(s->db, name, path, e) ||
-	    tell_host(s, name, "moved", e))
+	    log_agent_event(s, name, "moved", e))
 		return -1;
 	complete_later(s, done, name, true, NULL);
 	return 0;

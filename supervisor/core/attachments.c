@@ -13,7 +13,7 @@ int supervisor_attachments_count(struct supervisor *s, struct err *e)
 }
 
 /* The attachments that were counted are not stored. */
-static void count_again(void *arg)
+static void mark_stale(void *arg)
 {
 	struct supervisor *s = arg;
 
@@ -30,7 +30,7 @@ static int store_attachments(struct supervisor *s, struct media_limits l,
 	l.room = room = s->config.channel_media_total - s->attachments.bytes;
 	if (txn_begin(&s->txn, e) || attachments_store(s->db, body, &l, e))
 		return -1;
-	txn_on_rollback(&s->txn, count_again, s);
+	txn_on_rollback(&s->txn, mark_stale, s);
 	s->attachments.bytes += room - l.room;
 	return 0;
 }

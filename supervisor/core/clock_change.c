@@ -33,7 +33,7 @@ static int move_rows(struct sql *db, int64_t by, struct err *e)
 	return 0;
 }
 
-static int keep_offset(struct supervisor *s, int64_t offset, struct err *e)
+static int save_offset(struct supervisor *s, int64_t offset, struct err *e)
 {
 	char value[96];
 
@@ -68,10 +68,10 @@ static int adjust_times(struct supervisor *s, int64_t offset, struct err *e)
 		if (move_rows(s->db, by, e))
 			return -1;
 	}
-	return keep_offset(s, offset, e);
+	return save_offset(s, offset, e);
 }
 
-int steady_open(struct supervisor *s, struct err *e)
+int clock_change_open(struct supervisor *s, struct err *e)
 {
 	int64_t offset = clock_offset();
 
@@ -103,7 +103,7 @@ static void move_back(void *arg)
 	move_memory(u->sup, -u->by);
 }
 
-void steady_check(struct supervisor *s)
+void clock_change_check(struct supervisor *s)
 {
 	int64_t before = clock_held(), offset = clock_offset();
 	int64_t by = offset - before;
@@ -120,7 +120,7 @@ void steady_check(struct supervisor *s)
 	}
 	clock_hold(offset);
 	move_memory(s, by);
-	if (keep_offset(s, offset, &e))
+	if (save_offset(s, offset, &e))
 		log_error(LT("msg", "the clock cannot be recorded"),
 			  LT("error", e.text));
 	u = txn_alloc(&s->txn, sizeof *u);

@@ -10,8 +10,8 @@
  * offset is kept with the boot's id, so that a clock that was set while no
  * supervisor ran is noticed too. Over a reboot the system's clock is trusted.
  */
-int steady_open(struct supervisor *s,
-		struct err *e); /* before any deadline is read */
-void steady_check(struct supervisor *s);
+int clock_change_open(struct supervisor *s,
+		      struct err *e); /* before any deadline is read */
+void clock_change_check(struct supervisor *s);
 
 #endif

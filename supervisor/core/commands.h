@@ -40,12 +40,12 @@ struct completion {
 
 /* Calls fn after the commit of this turn; failed is NULL if it went well. So
  * a reader never shows what a crash could take back: read rows in fn. */
-void supervisor_after(struct supervisor *s,
-		      void (*fn)(void *arg, const struct err *failed),
-		      void *arg);
+void supervisor_after_commit(struct supervisor *s,
+			     void (*fn)(void *arg, const struct err *failed),
+			     void *arg);
 struct sql *supervisor_db(
 	struct supervisor
-		*s); /* reads, from inside supervisor_after's fn only */
+		*s); /* reads, from inside supervisor_after_commit's fn only */
 const struct config *supervisor_config(const struct supervisor *s);
 const struct home *supervisor_home(const struct supervisor *s);
 

@@ -11,7 +11,7 @@
 #define LOW     ((int64_t)256 << 20)
 #define FULL    (2 * RESERVE) /* commits may still fit, runs do not */
 
-struct disk disk_look(const struct home *h)
+struct disk disk_status(const struct home *h)
 {
 	struct disk d = {.state = "ok"};
 	struct statvfs st;
@@ -30,15 +30,15 @@ struct disk disk_look(const struct home *h)
 
 bool disk_has_space(const struct home *h)
 {
-	return disk_look(h).free >= FULL;
+	return disk_status(h).free >= FULL;
 }
 
-void disk_refuse(const struct home *h, struct err *e)
+void disk_full_error(const struct home *h, struct err *e)
 {
 	err_set(e, ERR_FULL,
 		"the disk of %s is full (%lld bytes free); "
 		"skepd is read-only until %lld bytes are free",
-		h->root, (long long)disk_look(h).free, (long long)FULL);
+		h->root, (long long)disk_status(h).free, (long long)FULL);
 }
 
 void disk_reserve(const struct home *h)
@@ -46,7 +46,7 @@ void disk_reserve(const struct home *h)
 	struct home_path path = home_path(h, HOME_RESERVE);
 	int fd;
 
-	if (file_exists(path.text) || disk_look(h).free < AMPLE)
+	if (file_exists(path.text) || disk_status(h).free < AMPLE)
 		return;
 	fd = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -18,11 +18,11 @@ struct disk {
 	int64_t free;      /* bytes for us */
 };
 
-struct disk disk_look(const struct home *h);
+struct disk disk_status(const struct home *h);
 
-/* Enough to start? Else disk_refuse says why changes are refused. */
+/* Enough to start? Else disk_full_error says why changes are refused. */
 bool disk_has_space(const struct home *h);
-void disk_refuse(const struct home *h, struct err *e);
+void disk_full_error(const struct home *h, struct err *e);
 
 /* Makes the reserve if it is missing and there is ample space. */
 void disk_reserve(const struct home *h);

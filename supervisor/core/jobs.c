@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define AGAIN_MS 60000 /* after one that failed */
-#define WORDS    4
+#define RETRY_MS 60000 /* after one that failed */
+#define ARGS_MAX 4
 
 static const struct job_kind {
 	const char *name;
-	const char *words[WORDS]; /* of the command */
-	size_t every;             /* where in the configuration */
+	const char *args[ARGS_MAX]; /* of the command */
+	size_t every;               /* where in the configuration */
 } jobs[JOB_KINDS] = {
 	{"backup",
 	 {"backup", "create", "--scheduled", NULL},
@@ -61,14 +61,14 @@ static void start_job(struct jobs *k, int job)
 {
 	struct program_path path = program_path("skep");
 	char home[PATH_MAX];
-	char *argv[WORDS + 4] = {path.text, (char[]){"--home"}, home};
-	char words[WORDS][32];
+	char *argv[ARGS_MAX + 4] = {path.text, (char[]){"--home"}, home};
+	char args[ARGS_MAX][32];
 	int rc, count = 3;
 
 	snprintf(home, sizeof home, "%s", k->home->root);
-	for (int i = 0; jobs[job].words[i]; i++) {
-		snprintf(words[i], sizeof words[i], "%s", jobs[job].words[i]);
-		argv[count++] = words[i];
+	for (int i = 0; jobs[job].args[i]; i++) {
+		snprintf(args[i], sizeof args[i], "%s", jobs[job].args[i]);
+		argv[count++] = args[i];
 	}
 	rc = posix_spawn(&k->child, path.text, NULL, NULL, argv, environ);
 	k->job = job;
@@ -85,7 +85,7 @@ static void start_job(struct jobs *k, int job)
 
 static void reap(struct jobs *k)
 {
-	int64_t again = clock_now() + AGAIN_MS;
+	int64_t retry_at = clock_now() + RETRY_MS;
 	int status;
 
 	if (waitpid(k->child, &status, WNOHANG) != k->child)
@@ -99,8 +99,8 @@ static void reap(struct jobs *k)
 	log_warn(LT("msg", "a job failed"), LT("job", jobs[k->job].name),
 		 LI("status", WIFEXITED(status) ? WEXITSTATUS(status)
 						: -WTERMSIG(status)));
-	if (again < k->next[k->job])
-		k->next[k->job] = again;
+	if (retry_at < k->next[k->job])
+		k->next[k->job] = retry_at;
 }
 
 void jobs_tick(struct jobs *k)

@@ -168,10 +168,10 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 
 /* Steps until `max` or the time of one turn is used up: the loop has others to
  * serve. */
-static int slice(struct supervisor *s, int64_t max,
-		 int (*step)(struct sql *db, int64_t count, const void *arg,
-			     struct err *e),
-		 const void *arg, struct err *e)
+static int run_slice(struct supervisor *s, int64_t max,
+		     int (*step)(struct sql *db, int64_t count, const void *arg,
+				 struct err *e),
+		     const void *arg, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
 	int n = 1, sum = 0;
@@ -216,8 +216,8 @@ static int prune_runs(struct supervisor *s, const struct prune_runs_in *ask,
 			       "\"count\" 1 to %d",
 			       SLICE_MAX);
 	send_hint(s, &(struct hint){.kind = HINT_ATTACHMENTS});
-	return complete_count(s, "runs",
-			      slice(s, ask->count, prune_some, ask, e), done);
+	return complete_count(
+		s, "runs", run_slice(s, ask->count, prune_some, ask, e), done);
 }
 
 int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
@@ -241,8 +241,8 @@ static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
 	if (pages < 1 || pages > SLICE_MAX)
 		return err_set(e, ERR_INVALID, "\"pages\" must be 1 to %d",
 			       SLICE_MAX);
-	return complete_count(s, "pages", slice(s, pages, vacuum_some, NULL, e),
-			      done);
+	return complete_count(s, "pages",
+			      run_slice(s, pages, vacuum_some, NULL, e), done);
 }
 
 int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
@@ -254,7 +254,7 @@ int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
 
 /* --- another file for an agent ----------------------------------------- */
 
-struct swap {
+struct agent_swap {
 	struct completion done;
 	struct agent_database_row row;
 	const char *path, *before;
@@ -262,7 +262,7 @@ struct swap {
 
 static void swap_files(void *arg, const struct err *failed)
 {
-	struct swap *w = arg;
+	struct agent_swap *w = arg;
 	struct command_result r = {.failed = failed, .changed = true};
 	struct err e;
 
@@ -277,7 +277,7 @@ static void swap_files(void *arg, const struct err *failed)
 
 /* Beside the agent's file and nowhere else: what is asked for by HTTP must not
  * move files about. */
-static int check_place(const char *path, const char *file, struct err *e)
+static int check_restore_path(const char *path, const char *file, struct err *e)
 {
 	const char *slash = strrchr(file, '/');
 	size_t n = slash ? (size_t)(slash - file) + 1 : 0;
@@ -294,7 +294,7 @@ static int restore_agent(struct supervisor *s, const char *name,
 			 const char *path, const char *by,
 			 struct completion done, struct err *e)
 {
-	struct swap *w = txn_alloc(&s->txn, sizeof *w);
+	struct agent_swap *w = txn_alloc(&s->txn, sizeof *w);
 	struct arena a = {0};
 	int rc, found;
 
@@ -306,7 +306,7 @@ static int restore_agent(struct supervisor *s, const char *name,
 			       quoted(name).text);
 	found = registry_find(s->db, name, &w->row, &a, e);
 	rc = found < 0 ? -1
-	     : found   ? check_place(path, w->row.path, e)
+	     : found   ? check_restore_path(path, w->row.path, e)
 		       : err_set(e, ERR_NOTFOUND, "agent '%s' has no database",
 				 quoted(name).text);
 	if (!rc)

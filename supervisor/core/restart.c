@@ -4,18 +4,18 @@
 
 #define COUNT_MAX 30 /* the wait is at its longest long before */
 
-void restart_well(struct restart *r, int64_t now)
+void restart_running(struct restart *r, int64_t now)
 {
-	r->well_since = now;
+	r->running_since = now;
 }
 
-void restart_failed(struct restart *r, int64_t now, int64_t well_ms)
+void restart_failed(struct restart *r, int64_t now, int64_t stable_ms)
 {
-	if (r->well_since && now - r->well_since > well_ms)
+	if (r->running_since && now - r->running_since > stable_ms)
 		r->failures = 0;
 	if (r->failures < COUNT_MAX)
 		r->failures++;
-	r->well_since = 0;
+	r->running_since = 0;
 }
 
 int64_t restart_wait(const struct restart *r, uint32_t random)

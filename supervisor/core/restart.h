@@ -12,13 +12,13 @@
 #define RESTART_MAX_MS   60000
 
 struct restart {
-	int64_t well_since; /* 0: it is not */
-	int failures;       /* one after the other */
+	int64_t running_since; /* 0: it is not */
+	int failures;          /* one after the other */
 };
 
-void restart_well(struct restart *r, int64_t now);
-/* Failures before a good life of more than well_ms are forgotten. */
-void restart_failed(struct restart *r, int64_t now, int64_t well_ms);
+void restart_running(struct restart *r, int64_t now);
+/* Failures before a good life of more than stable_ms are forgotten. */
+void restart_failed(struct restart *r, int64_t now, int64_t stable_ms);
 int64_t restart_wait(const struct restart *r, uint32_t random); /* ms */
 
 #endif

@@ -47,9 +47,9 @@ void complete_later(struct supervisor *s, struct completion done,
 	txn_on_commit(&s->txn, call_done, p);
 }
 
-void supervisor_after(struct supervisor *s,
-		      void (*fn)(void *arg, const struct err *failed),
-		      void *arg)
+void supervisor_after_commit(struct supervisor *s,
+			     void (*fn)(void *arg, const struct err *failed),
+			     void *arg)
 {
 	txn_on_commit(&s->txn, fn, arg);
 }

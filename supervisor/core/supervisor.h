@@ -45,8 +45,8 @@ struct supervisor {
 	bool host_changed; /* the host's log has news */
 	bool stopping;     /* starts nothing more */
 	bool read_only;    /* there was no space to start: see full_disk.h */
-	bool again;        /* there is space now */
-	bool ended;        /* the loop is to end */
+	bool restart_for_space; /* there is space now */
+	bool ended;             /* the loop is to end */
 	int64_t ticks;
 	bool trimming; /* the host's log has more rows to remove */
 	struct memory_cache cache;

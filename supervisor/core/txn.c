@@ -81,7 +81,7 @@ static struct txn_try *outermost_without_savepoint(struct txn *s)
 {
 	struct txn_try *found = NULL;
 
-	for (struct txn_try *v = s->verb; v && !v->open; v = v->outer)
+	for (struct txn_try *v = s->command; v && !v->open; v = v->outer)
 		found = v;
 	return found;
 }
@@ -104,9 +104,10 @@ void txn_try_begin(struct txn *s)
 {
 	struct txn_try *v = arena_alloc(&s->arena, sizeof *v);
 
-	*v = (struct txn_try){
-		.outer = s->verb, .effects = s->end, .rollbacks = s->rollbacks};
-	s->verb = v;
+	*v = (struct txn_try){.outer = s->command,
+			      .effects = s->end,
+			      .rollbacks = s->rollbacks};
+	s->command = v;
 }
 
 /* Down to those that were registered before, newest first. */
@@ -122,9 +123,9 @@ static void call_rollbacks(struct txn *s, struct rollback *before)
 
 int txn_try_end(struct txn *s, int rc, struct err *e)
 {
-	struct txn_try *v = s->verb;
+	struct txn_try *v = s->command;
 
-	s->verb = v->outer;
+	s->command = v->outer;
 	if (v->open)
 		rc = sql_savepoint_end(s->db, &v->savepoint, rc, e);
 	if (rc >= 0)
@@ -177,10 +178,10 @@ static int commit(struct txn *s, struct err *e)
 		return 0;
 	s->open = false;
 	s->commits++;
-	rc = fault_point(FAULT_step_before_commit, e);
+	rc = fault_point(FAULT_txn_before_commit, e);
 	rc = sql_leave(s->db, rc, e);
 	if (rc == 0)
-		rc = fault_point(FAULT_step_after_commit, e);
+		rc = fault_point(FAULT_txn_after_commit, e);
 	return rc;
 }
 
@@ -199,7 +200,7 @@ void txn_end(struct txn *s)
 	struct err e;
 	int rc;
 
-	assert(!s->verb);
+	assert(!s->command);
 	for (;;) {
 		s->calls.before(s->calls.arg);
 		if (!s->open && !s->first)

@@ -45,7 +45,7 @@ struct txn {
 	struct effect *first;
 	struct effect **end;
 	struct rollback *rollbacks; /* newest first */
-	struct txn_try *verb;       /* innermost, or NULL */
+	struct txn_try *command;    /* innermost, or NULL */
 	struct txn_calls calls;
 	int64_t commits;
 	bool refused; /* see txn_refuse */

@@ -102,7 +102,7 @@ static void follower_look(struct follower *f)
 	if (f->asked)
 		return;
 	f->asked = true;
-	supervisor_after(f->api->sup, send_after_commit, f);
+	supervisor_after_commit(f->api->sup, send_after_commit, f);
 }
 
 static void on_news(void *arg)

@@ -56,7 +56,7 @@ static void topic_look(struct topic *t)
 	if (t->asked)
 		return;
 	t->asked = true;
-	supervisor_after(t->api->sup, read_topic, t);
+	supervisor_after_commit(t->api->sup, read_topic, t);
 }
 
 static void on_news(void *arg)

@@ -61,7 +61,7 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 			    json_text(r->error, "message", ""));
 		return;
 	}
-	restart_well(&p->restart, plugin_now(p));
+	restart_running(&p->restart, plugin_now(p));
 	plugin_set_state(p, PLUGIN_READY);
 	channel_clear_error(p->channel); /* the log has what it was */
 	p->channel->look = p->channel->resolve = true;

@@ -19,12 +19,12 @@ from plugin_lib import paths
 from skepd_lib import Connection, Host, OVER, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 
-POINTS = """outbox_reading outbox_took delivery_claimed delivery_sent
-    delivery_answered delivery_settling inbound_storing inbound_stored step_before_commit
-    step_after_commit""".split()
+POINTS = """outbox_reading outbox_stored delivery_claimed delivery_sent
+    delivery_answered outcomes_recording inbound_storing inbound_stored txn_before_commit
+    txn_after_commit""".split()
 # Where skepd can fail and live; at the others the commit is behind it.
-ERROR_POINTS = """outbox_reading outbox_took delivery_settling inbound_storing
-    step_before_commit step_after_commit""".split()
+ERROR_POINTS = """outbox_reading outbox_stored outcomes_recording inbound_storing
+    txn_before_commit txn_after_commit""".split()
 WORKER_POINTS = """worker_before_open worker_started append_before_commit
     append_after_commit worker_before_end worker_ended""".split()
 MESSAGES = 8
@@ -224,6 +224,6 @@ for _point in POINTS:
         _point, "kill", [(1, None), (3, shaky)])
 for _point in ERROR_POINTS:
     globals()["test_failed_at_" + _point] = make(_point, "error", [
-        (n, shaky) for n in ((2, 5, 9, 14) if _point == "step_before_commit" else (2,))])
+        (n, shaky) for n in ((2, 5, 9, 14) if _point == "txn_before_commit" else (2,))])
 for _point in WORKER_POINTS:
     globals()["test_a_worker_killed_at_" + _point] = make_worker(_point)

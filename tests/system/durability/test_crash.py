@@ -168,8 +168,8 @@ def gate_closes(h):
     h.until(h.submit("a"))
     assert h.down() == 0
     for n in (1, 2, 3, 4):  # one of these commits is that of the start
-        for fault in ("step_before_commit:error:%d" % n,
-                      "step_after_commit:kill:%d" % n):
+        for fault in ("txn_before_commit:error:%d" % n,
+                      "txn_after_commit:kill:%d" % n):
             h.start(fault, wait=False)
             run = lib.eventually(lambda: accepted(h, fault), 60, "a run")
             row = lib.eventually(lambda: over(h, run), 60, "its end")

@@ -556,10 +556,10 @@ static void a_minute_of_good_life_makes_up_for_failures(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++)
 		restart_failed(&r, 1000, 60000);
-	restart_well(&r, 2000);
+	restart_running(&r, 2000);
 	restart_failed(&r, 62000, 60000);
 	assert_int_equal(r.failures, 6); /* not quite a minute */
-	restart_well(&r, 100000);
+	restart_running(&r, 100000);
 	restart_failed(&r, 160001, 60000);
 	assert_int_equal(r.failures, 1);
 	restart_failed(&r, 900000, 60000); /* it was never well */
