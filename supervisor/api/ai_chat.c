@@ -71,7 +71,7 @@ static bool waits(struct follower *f)
 	return asked;
 }
 
-static int look_at_chat(struct follower *f, struct err *e)
+static int poll_chat(struct follower *f, struct err *e)
 {
 	const struct ai_frames *frames = f->own;
 	bool pause = waits(f);
@@ -105,7 +105,7 @@ static void free_frames(struct follower *f)
 	free(f->own);
 }
 
-static const struct follower_ops chat_ops = {look_at_chat, free_frames};
+static const struct follower_ops chat_ops = {poll_chat, free_frames};
 
 /* q->id is the run, q->key the session, q->filter[0] the agent. With a cursor
  * in q->from it goes on, and q->limit answers are new. */
@@ -127,7 +127,7 @@ static int give_stream(struct api_request *q, struct buf *out, struct err *e)
 	if (!frames)
 		abort();
 	ai_frames_init(frames, send_frame, f);
-	frames->goes_on = q->from != NULL;
+	frames->resumed = q->from != NULL;
 	frames->answers = q->from ? q->limit : 0;
 	return 0;
 }
@@ -233,7 +233,8 @@ static int take_answer(struct api_request *q, const cJSON *part,
 static int find_message(struct api_request *q, const cJSON *last, struct err *e)
 {
 	const cJSON *ours = cJSON_GetObjectItemCaseSensitive(
-		cJSON_GetObjectItemCaseSensitive(last, "metadata"), AI_OURS);
+		cJSON_GetObjectItemCaseSensitive(last, "metadata"),
+		AI_METADATA);
 	struct run_row row;
 	int found;
 

@@ -86,19 +86,19 @@ static void on_tick(uv_timer_t *t)
 	struct api *w = t->data;
 
 	followers_poll(w);
-	topics_poll(w);
+	shared_streams_poll(w);
 	agent_files_sweep(&w->files);
 }
 
-static void on_soon(uv_timer_t *t)
+static void on_poll_soon(uv_timer_t *t)
 {
-	topics_poll(t->data);
+	shared_streams_poll(t->data);
 }
 
-void api_look_soon(struct api *w)
+void api_poll_soon(struct api *w)
 {
 	if (!w->stopped && !uv_is_active((uv_handle_t *)&w->soon))
-		uv_timer_start(&w->soon, on_soon, 1, 0);
+		uv_timer_start(&w->soon, on_poll_soon, 1, 0);
 }
 
 static struct http_limits limits_of(const struct config *c)
@@ -176,7 +176,7 @@ void api_close(struct api *w)
 	if (!w)
 		return;
 	http_server_close(w->server);
-	topics_close(w);
+	shared_streams_close(w);
 	api_counts_close(&w->counts);
 	agent_files_close(&w->files);
 	free_words(w->hosts);

@@ -110,7 +110,7 @@ static void count_new_events(void *arg, const struct err *failed)
 	struct err e = {0};
 	int n = PAGE;
 
-	c->asked = false;
+	c->poll_pending = false;
 	while (!failed && n == PAGE) {
 		struct host_event_states_in in = {c->seq, PAGE};
 		struct sql_rows it = sql_rows(db, Q_HOST_EVENT_STATES, &in);
@@ -125,13 +125,13 @@ static void count_new_events(void *arg, const struct err *failed)
 	}
 }
 
-static void on_news(void *arg)
+static void on_change(void *arg)
 {
 	struct api_counts *c = arg;
 
-	if (!c->asked)
+	if (!c->poll_pending)
 		supervisor_after_commit(c->sup, count_new_events, c);
-	c->asked = true;
+	c->poll_pending = true;
 }
 
 int api_counts_open(struct api_counts *c, struct supervisor *sup, struct err *e)
@@ -143,7 +143,7 @@ int api_counts_open(struct api_counts *c, struct supervisor *sup, struct err *e)
 		return -1;
 	*c = (struct api_counts){.sup = sup, .seq = bounds.last};
 	c->metrics = metrics_new(api_metric_table, API_METRICS);
-	c->watch = supervisor_watch(sup, NULL, on_news, c);
+	c->watch = supervisor_watch(sup, NULL, on_change, c);
 	return 0;
 }
 

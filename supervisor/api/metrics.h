@@ -19,7 +19,7 @@ struct api_counts {
 	struct metrics *metrics;
 	struct supervisor_watch *watch;
 	int64_t seq; /* of the host's log, counted up to here */
-	bool asked;
+	bool poll_pending;
 };
 
 int api_counts_open(struct api_counts *c, struct supervisor *sup,

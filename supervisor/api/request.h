@@ -19,18 +19,18 @@ struct api {
 	struct http_server *server;
 	struct agent_files files;
 	struct api_counts counts;
-	struct follower *followers; /* a ring: stream.c */
-	struct topic *topics;       /* a ring: topic.c */
-	struct edit_batch *batches; /* at work: edit_batch.c */
-	struct mail_wait *mail;     /* who waits for a message: mail.c */
-	int64_t nfollowers, nprivate, ntopics;
+	struct follower *followers;   /* a ring: stream.c */
+	struct shared_stream *shared; /* a ring: topic.c */
+	struct edit_batch *batches;   /* at work: edit_batch.c */
+	struct mail_wait *mail;       /* who waits for a message: mail.c */
+	int64_t nfollowers, nprivate, nshared;
 	uv_timer_t timer; /* looks that nobody asked for */
 	uv_timer_t soon;  /* looks that go on after others had their turn */
 	const char **hosts, **origins; /* from the configuration */
 	bool stopped;
 };
 
-void api_look_soon(struct api *w); /* topics look again after a breath */
+void api_poll_soon(struct api *w); /* topics look again after a breath */
 
 #define REQUEST_ANSWER_MAX ((size_t)64 << 20)
 

@@ -27,13 +27,13 @@ static void begin_frame(struct ai_frames *f, const char *type)
 	buf_addf(&f->frame, "{\"type\":\"%s\"", type);
 }
 
-static void text(struct ai_frames *f, const char *name, const char *value)
+static void add_string(struct ai_frames *f, const char *name, const char *value)
 {
 	buf_addf(&f->frame, ",\"%s\":", name);
 	json_add_string(&f->frame, value, strlen(value));
 }
 
-static void json(struct ai_frames *f, const char *name, const char *value)
+static void add_json(struct ai_frames *f, const char *name, const char *value)
 {
 	buf_addf(&f->frame, ",\"%s\":", name);
 	json_add_stored(&f->frame, value);
@@ -72,7 +72,7 @@ static struct ai_part *new_part(struct ai_frames *f, int64_t seq, int64_t idx)
 	return &f->open[f->nopen++];
 }
 
-static void forget_part(struct ai_frames *f, struct ai_part *p)
+static void remove_part(struct ai_frames *f, struct ai_part *p)
 {
 	*p = f->open[--f->nopen];
 }
@@ -83,27 +83,27 @@ void ai_frames_start(struct ai_frames *f, const char *run)
 		return;
 	f->started = true;
 	begin_frame(f, "start");
-	text(f, "messageId", run);
+	add_string(f, "messageId", run);
 	end_frame(f);
-	if (f->goes_on)
+	if (f->resumed)
 		return;
 	begin_frame(f, "start-step");
 	end_frame(f);
 }
 
-static void block(struct ai_frames *f, const char *type, const char *id)
+static void add_block(struct ai_frames *f, const char *type, const char *id)
 {
 	begin_frame(f, type);
-	text(f, "id", id);
+	add_string(f, "id", id);
 	end_frame(f);
 }
 
-static void delta(struct ai_frames *f, const char *type, const char *id,
-		  const char *more)
+static void add_delta(struct ai_frames *f, const char *type, const char *id,
+		      const char *more)
 {
 	begin_frame(f, type);
-	text(f, "id", id);
-	text(f, "delta", more);
+	add_string(f, "id", id);
+	add_string(f, "delta", more);
 	end_frame(f);
 }
 
@@ -115,7 +115,7 @@ static void end_output(struct ai_frames *f)
 	char id[48];
 
 	if (f->output)
-		block(f, "text-end", part_id(f->output, -1, id));
+		add_block(f, "text-end", part_id(f->output, -1, id));
 	f->output = 0;
 }
 
@@ -125,28 +125,29 @@ static void add_output(struct ai_frames *f, int64_t seq, const char *line)
 
 	if (!f->output) {
 		f->output = seq;
-		block(f, "text-start", part_id(seq, -1, id));
+		add_block(f, "text-start", part_id(seq, -1, id));
 	}
-	delta(f, "text-delta", part_id(f->output, -1, id), line);
-	delta(f, "text-delta", id, "\n");
+	add_delta(f, "text-delta", part_id(f->output, -1, id), line);
+	add_delta(f, "text-delta", id, "\n");
 }
 
 static void whole_text(struct ai_frames *f, int64_t seq, const char *value)
 {
 	char id[48];
 
-	block(f, "text-start", part_id(seq, 0, id));
-	delta(f, "text-delta", id, value);
-	block(f, "text-end", id);
+	add_block(f, "text-start", part_id(seq, 0, id));
+	add_delta(f, "text-delta", id, value);
+	add_block(f, "text-end", id);
 }
 
-static void approval(struct ai_frames *f, const char *type, const char *key)
+static void begin_approval(struct ai_frames *f, const char *type,
+			   const char *key)
 {
 	struct buf id = BUF_MAX(4096);
 
 	buf_addf(&id, "approval:%s", key);
 	begin_frame(f, type);
-	text(f, "toolCallId", id.p);
+	add_string(f, "toolCallId", id.p);
 	buf_fini(&id);
 }
 
@@ -162,36 +163,37 @@ static void new_step(struct ai_frames *f)
  * is its output. The approval's id is the question's key. Questions have a step
  * of their own: the client sends answers when all calls of the last step have
  * their end, and the call that a question is about has none yet. */
-static void take_approval(struct ai_frames *f, const struct event *ev,
-			  const cJSON *body)
+static void add_approval(struct ai_frames *f, const struct event *ev,
+			 const cJSON *body)
 {
 	const char *key = json_text(body, "key", NULL);
 	const char *state = json_text(body, "state", "");
 
 	if (key && !strcmp(state, "asked")) {
-		if (!f->asked)
+		if (!f->question_open)
 			new_step(f);
-		approval(f, "tool-input-start", key);
-		text(f, "toolName", "approval");
-		json(f, "dynamic", "true");
+		begin_approval(f, "tool-input-start", key);
+		add_string(f, "toolName", "approval");
+		add_json(f, "dynamic", "true");
 		end_frame(f);
-		approval(f, "tool-input-available", key);
-		text(f, "toolName", "approval");
-		json(f, "dynamic", "true");
-		json(f, "input", ev->body);
+		begin_approval(f, "tool-input-available", key);
+		add_string(f, "toolName", "approval");
+		add_json(f, "dynamic", "true");
+		add_json(f, "input", ev->body);
 		end_frame(f);
-		approval(f, "tool-approval-request", key);
-		text(f, "approvalId", key);
+		begin_approval(f, "tool-approval-request", key);
+		add_string(f, "approvalId", key);
 		end_frame(f);
 	} else if (key && !strcmp(state, "answered")) {
 		bool allow = !strcmp(json_text(body, "decision", ""), "allow");
 
-		approval(f,
-			 allow ? "tool-output-available" : "tool-output-denied",
-			 key);
+		begin_approval(f,
+			       allow ? "tool-output-available"
+				     : "tool-output-denied",
+			       key);
 		if (allow) {
-			json(f, "output", ev->body);
-			json(f, "dynamic", "true");
+			add_json(f, "output", ev->body);
+			add_json(f, "dynamic", "true");
 		}
 		end_frame(f);
 		if (f->answers > 0)
@@ -199,27 +201,27 @@ static void take_approval(struct ai_frames *f, const struct event *ev,
 	}
 }
 
-static void take_event(struct ai_frames *f, const struct event *ev)
+static void add_event(struct ai_frames *f, const struct event *ev)
 {
 	struct err ignored;
 	cJSON *body = json_parse_object("body", ev->body, strlen(ev->body),
 					&ignored);
-	const char *words = json_text(body, "text",
-				      json_text(body, "content", NULL));
+	const char *content = json_text(body, "text",
+					json_text(body, "content", NULL));
 
 	if (strcmp(ev->type, "output") == 0) {
-		if (words)
-			add_output(f, ev->seq, words);
+		if (content)
+			add_output(f, ev->seq, content);
 	} else if (strcmp(ev->type, "message") == 0) {
 		end_output(f);
-		if (words &&
+		if (content &&
 		    !strcmp(json_text(body, "role", "assistant"), "assistant"))
-			whole_text(f, ev->seq, words);
+			whole_text(f, ev->seq, content);
 	} else if (strcmp(ev->type, "approval") == 0) {
-		take_approval(f, ev, body);
+		add_approval(f, ev, body);
 	}
-	f->asked = strcmp(ev->type, "approval") == 0 &&
-		   strcmp(json_text(body, "state", ""), "asked") == 0;
+	f->question_open = strcmp(ev->type, "approval") == 0 &&
+			   strcmp(json_text(body, "state", ""), "asked") == 0;
 	cJSON_Delete(body);
 }
 
@@ -229,47 +231,49 @@ static bool is_final(const char *state)
 	       !strcmp(state, "aborted");
 }
 
-static void take_text(struct ai_frames *f, const struct tail_item *item)
+static void add_text(struct ai_frames *f, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
 	struct ai_part *open = find_part(f, item->seq, p->idx);
 	/* a text that turns out to be reasoning stays what the client began */
-	bool thought = open ? open->has_input
-			    : strcmp(p->kind, "reasoning") == 0;
+	bool is_reasoning = open ? open->has_input
+				 : strcmp(p->kind, "reasoning") == 0;
 	char id[48];
 
 	part_id(item->seq, p->idx, id);
 	if (!open) {
 		open = new_part(f, item->seq, p->idx);
-		open->has_input = thought;
-		block(f, thought ? "reasoning-start" : "text-start", id);
+		open->has_input = is_reasoning;
+		add_block(f, is_reasoning ? "reasoning-start" : "text-start",
+			  id);
 	}
 	if (p->text && p->text[0])
-		delta(f, thought ? "reasoning-delta" : "text-delta", id,
-		      p->text);
+		add_delta(f, is_reasoning ? "reasoning-delta" : "text-delta",
+			  id, p->text);
 	if (is_final(p->state)) {
-		block(f, thought ? "reasoning-end" : "text-end", id);
-		forget_part(f, open);
+		add_block(f, is_reasoning ? "reasoning-end" : "text-end", id);
+		remove_part(f, open);
 	}
 }
 
-static void tool(struct ai_frames *f, const char *type,
-		 const struct tail_item *item)
+static void begin_tool(struct ai_frames *f, const char *type,
+		       const struct tail_item *item)
 {
 	char id[48];
 
 	begin_frame(f, type);
-	text(f, "toolCallId",
-	     item->part->call_id ? item->part->call_id
-				 : part_id(item->seq, item->part->idx, id));
+	add_string(f, "toolCallId",
+		   item->part->call_id
+			   ? item->part->call_id
+			   : part_id(item->seq, item->part->idx, id));
 }
 
 static void tool_input(struct ai_frames *f, const struct tail_item *item)
 {
-	tool(f, "tool-input-available", item);
-	text(f, "toolName", item->part->name ? item->part->name : "tool");
-	json(f, "dynamic", "true");
-	json(f, "input", item->part->input ? item->part->input : "{}");
+	begin_tool(f, "tool-input-available", item);
+	add_string(f, "toolName", item->part->name ? item->part->name : "tool");
+	add_json(f, "dynamic", "true");
+	add_json(f, "input", item->part->input ? item->part->input : "{}");
 	end_frame(f);
 }
 
@@ -278,26 +282,26 @@ static void tool_output(struct ai_frames *f, const struct tail_item *item)
 	const char *output = item->part->output;
 
 	if (strcmp(item->part->state, "done") == 0) {
-		tool(f, "tool-output-available", item);
-		json(f, "output", output ? output : "null");
+		begin_tool(f, "tool-output-available", item);
+		add_json(f, "output", output ? output : "null");
 	} else {
-		tool(f, "tool-output-error", item);
-		text(f, "errorText", output ? output : item->part->state);
+		begin_tool(f, "tool-output-error", item);
+		add_string(f, "errorText", output ? output : item->part->state);
 	}
-	json(f, "dynamic", "true");
+	add_json(f, "dynamic", "true");
 	end_frame(f);
 }
 
-static void take_tool(struct ai_frames *f, const struct tail_item *item)
+static void add_tool(struct ai_frames *f, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
 	struct ai_part *open = find_part(f, item->seq, p->idx);
 
 	if (!open) {
 		open = new_part(f, item->seq, p->idx);
-		tool(f, "tool-input-start", item);
-		text(f, "toolName", p->name ? p->name : "tool");
-		json(f, "dynamic", "true");
+		begin_tool(f, "tool-input-start", item);
+		add_string(f, "toolName", p->name ? p->name : "tool");
+		add_json(f, "dynamic", "true");
 		end_frame(f);
 	}
 	if (!open->has_input && strcmp(p->state, "streaming") != 0) {
@@ -306,11 +310,11 @@ static void take_tool(struct ai_frames *f, const struct tail_item *item)
 	}
 	if (is_final(p->state)) {
 		tool_output(f, item);
-		forget_part(f, open);
+		remove_part(f, open);
 	}
 }
 
-static void take_file(struct ai_frames *f, const struct tail_part *p)
+static void add_file(struct ai_frames *f, const struct tail_part *p)
 {
 	struct err ignored;
 	cJSON *meta = json_parse_object("meta", p->meta, strlen(p->meta),
@@ -318,15 +322,16 @@ static void take_file(struct ai_frames *f, const struct tail_part *p)
 
 	if (is_final(p->state)) {
 		begin_frame(f, "file");
-		text(f, "mediaType",
-		     json_text(meta, "mediaType", "application/octet-stream"));
-		text(f, "url", json_text(meta, "url", p->text));
+		add_string(f, "mediaType",
+			   json_text(meta, "mediaType",
+				     "application/octet-stream"));
+		add_string(f, "url", json_text(meta, "url", p->text));
 		end_frame(f);
 	}
 	cJSON_Delete(meta);
 }
 
-static void take_data(struct ai_frames *f, const struct tail_item *item)
+static void add_data(struct ai_frames *f, const struct tail_item *item)
 {
 	struct buf type = BUF_MAX(4096);
 	char id[48];
@@ -336,8 +341,8 @@ static void take_data(struct ai_frames *f, const struct tail_item *item)
 	buf_clear(&f->frame);
 	buf_adds(&f->frame, "{\"type\":");
 	json_add_string(&f->frame, type.p, type.n);
-	text(f, "id", part_id(item->seq, item->part->idx, id));
-	json(f, "data", item->part->output ? item->part->output : "null");
+	add_string(f, "id", part_id(item->seq, item->part->idx, id));
+	add_json(f, "data", item->part->output ? item->part->output : "null");
 	end_frame(f);
 	buf_fini(&type);
 }
@@ -347,18 +352,18 @@ void ai_frames_item(struct ai_frames *f, const struct tail_item *item)
 	const char *kind;
 
 	if (item->event) {
-		take_event(f, item->event);
+		add_event(f, item->event);
 		return;
 	}
 	kind = item->part->kind;
 	if (!strcmp(kind, "text") || !strcmp(kind, "reasoning"))
-		take_text(f, item);
+		add_text(f, item);
 	else if (!strcmp(kind, "tool"))
-		take_tool(f, item);
+		add_tool(f, item);
 	else if (!strcmp(kind, "file"))
-		take_file(f, item->part);
+		add_file(f, item->part);
 	else
-		take_data(f, item);
+		add_data(f, item);
 }
 
 void ai_frames_pause(struct ai_frames *f, const char *cursor)
@@ -367,9 +372,9 @@ void ai_frames_pause(struct ai_frames *f, const char *cursor)
 	begin_frame(f, "finish-step");
 	end_frame(f);
 	begin_frame(f, "finish");
-	text(f, "finishReason", "tool-calls");
-	buf_adds(&f->frame,
-		 ",\"messageMetadata\":{\"" AI_OURS "\":{\"" AI_CURSOR "\":");
+	add_string(f, "finishReason", "tool-calls");
+	buf_adds(&f->frame, ",\"messageMetadata\":{\"" AI_METADATA
+			    "\":{\"" AI_CURSOR "\":");
 	json_add_string(&f->frame, cursor, strlen(cursor));
 	buf_adds(&f->frame, "}}");
 	end_frame(f);
@@ -380,7 +385,7 @@ void ai_frames_end(struct ai_frames *f, const char *state, const char *why)
 	end_output(f);
 	if (!strcmp(state, "cancelled")) {
 		begin_frame(f, "abort");
-		text(f, "reason", why ? why : state);
+		add_string(f, "reason", why ? why : state);
 		end_frame(f);
 		return;
 	}
@@ -388,7 +393,7 @@ void ai_frames_end(struct ai_frames *f, const char *state, const char *why)
 	end_frame(f);
 	if (strcmp(state, "succeeded") != 0) {
 		begin_frame(f, "error");
-		text(f, "errorText", why ? why : state);
+		add_string(f, "errorText", why ? why : state);
 		end_frame(f);
 	}
 	begin_frame(f, "finish");

@@ -14,10 +14,10 @@ struct ai_frames {
 	void (*send)(void *arg, const struct buf *frame);
 	void *arg;
 	bool started;
-	bool goes_on;    /* with a message that the client has a part of */
-	bool asked;      /* the last event was a question */
-	int64_t answers; /* that are to come before it may pause again */
-	int64_t output;  /* seq of the open block of plain output, or 0 */
+	bool resumed;       /* with a message that the client has a part of */
+	bool question_open; /* the last event was a question */
+	int64_t answers;    /* that are to come before it may pause again */
+	int64_t output;     /* seq of the open block of plain output, or 0 */
 	struct ai_part {
 		int64_t seq, idx;
 		bool has_input;
@@ -36,9 +36,9 @@ void ai_frames_item(struct ai_frames *f, const struct tail_item *item);
 
 /* The run waits for an answer: the client says it with its next request, and
  * sends no request while a stream is open. `cursor` is where that one goes on;
- * the message bears it (AI_CURSOR of AI_OURS in its metadata). */
-#define AI_OURS   "skep"
-#define AI_CURSOR "cursor"
+ * the message bears it (AI_CURSOR of AI_METADATA in its metadata). */
+#define AI_METADATA "skep"
+#define AI_CURSOR   "cursor"
 void ai_frames_pause(struct ai_frames *f, const char *cursor);
 
 /* The end of the run: state as in its row. Closes what is open. [DONE] is not a

@@ -19,7 +19,7 @@ static int bounds_of(struct api *w, struct host_event_bounds_row *b,
 
 /* What lies before the oldest row is gone: whoever has not seen it must look at
  * everything anew. A cursor ahead of us is from another home, or another life. */
-static int tell_gap(struct follower *f, struct err *e)
+static int report_gap(struct follower *f, struct err *e)
 {
 	struct host_event_bounds_row b;
 	struct buf data = BUF_MAX(256);
@@ -52,12 +52,12 @@ static void send_row(struct follower *f, const struct host_event_row *row)
 	buf_fini(&data);
 }
 
-static int look_at_host(struct follower *f, struct err *e)
+static int poll_host_events(struct follower *f, struct err *e)
 {
 	struct arena a = {0};
 	int n = PAGE;
 
-	if (tell_gap(f, e))
+	if (report_gap(f, e))
 		return -1;
 	while (n == PAGE && follower_has_room(f)) {
 		struct host_event_list_in in = {f->seq, PAGE};
@@ -73,10 +73,10 @@ static int look_at_host(struct follower *f, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static const struct follower_ops host_ops = {look_at_host, NULL};
+static const struct follower_ops host_ops = {poll_host_events, NULL};
 
 /* The first frame of a stream without a cursor gives one. */
-static void tell_ready(struct follower *f)
+static void send_cursor(struct follower *f)
 {
 	struct buf data = BUF_MAX(64);
 	char id[24];
@@ -87,8 +87,8 @@ static void tell_ready(struct follower *f)
 	buf_fini(&data);
 }
 
-static int give_page(struct api_request *q, int64_t after, struct buf *out,
-		     struct err *e)
+static int write_page(struct api_request *q, int64_t after, struct buf *out,
+		      struct err *e)
 {
 	struct host_event_list_in in = {after, q->limit};
 	struct sql_rows it = sql_rows(supervisor_db(q->api->sup),
@@ -106,7 +106,8 @@ static int give_page(struct api_request *q, int64_t after, struct buf *out,
 	return sql_end(&it, e);
 }
 
-static int give_log(struct api_request *q, struct buf *out, struct err *e)
+static int page_or_stream_log(struct api_request *q, struct buf *out,
+			      struct err *e)
 {
 	struct host_event_bounds_row b;
 	int64_t after = q->flag ? -1 : 0;
@@ -115,18 +116,18 @@ static int give_log(struct api_request *q, struct buf *out, struct err *e)
 	if (q->from && text_i64("the cursor", q->from, 0, INT64_MAX, &after, e))
 		return -1;
 	if (!q->flag)
-		return give_page(q, after, out, e);
+		return write_page(q, after, out, e);
 	if (bounds_of(q->api, &b, e))
 		return -1;
 	f = follower_new(q, &host_ops, NULL);
 	f->seq = after < 0 ? b.last : after;
 	if (after < 0)
-		tell_ready(f);
+		send_cursor(f);
 	return 0;
 }
 
 void route_events(struct api_request *q)
 {
 	if (request_reader(q) == 0)
-		request_read(q, give_log);
+		request_read(q, page_or_stream_log);
 }

@@ -22,7 +22,7 @@ static void add_stored(struct buf *b, const char *name, const char *json)
 	json_add_stored(b, json ? json : "null");
 }
 
-void topic_event_json(struct buf *b, const struct event *ev)
+void stream_event_json(struct buf *b, const struct event *ev)
 {
 	buf_addf(b, "{\"seq\":%" PRId64, ev->seq);
 	add_nullable(b, "id", ev->id);
@@ -34,7 +34,7 @@ void topic_event_json(struct buf *b, const struct event *ev)
 	add_stored(b, "body", ev->body);
 }
 
-void topic_part_json(struct buf *b, const struct tail_item *item)
+void stream_part_json(struct buf *b, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
 
@@ -81,14 +81,14 @@ static int page_item(void *arg, const struct tail *t,
 		close_event(p);
 		if (p->out->p[p->out->n - 1] != '[')
 			buf_addc(p->out, ',');
-		topic_event_json(p->out, item->event);
+		stream_event_json(p->out, item->event);
 		p->open = true;
 		p->last = item->seq;
 		p->left--;
 	} else if (p->open && item->seq == p->last) {
 		buf_adds(p->out, p->parts ? "," : ",\"parts\":[");
 		p->parts = true;
-		topic_part_json(p->out, item);
+		stream_part_json(p->out, item);
 	}
 	return 0;
 }
@@ -120,21 +120,22 @@ static int read_page(struct api_request *q, struct buf *out, struct err *e)
  * q->id if it is set. */
 static int page_or_stream(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct topic_want want = {.agent = q->filter[0],
-				  .session = q->key,
-				  .run = q->id,
-				  .after = q->from,
-				  .until_idle = q->filter[1] != NULL};
+	struct shared_stream_request want = {.agent = q->filter[0],
+					     .session = q->key,
+					     .run = q->id,
+					     .after = q->from,
+					     .until_idle = q->filter[1] !=
+							   NULL};
 
 	if (!q->flag)
 		return read_page(q, out, e);
-	if (topic_follow(q->api, &want, q->reply, e))
+	if (shared_stream_subscribe(q->api, &want, q->reply, e))
 		return -1;
 	q->reply = NULL;
 	return 0;
 }
 
-static int give_run_events(struct api_request *q, struct buf *out,
+static int read_run_events(struct api_request *q, struct buf *out,
 			   struct err *e)
 {
 	struct run_row row;
@@ -174,7 +175,7 @@ static int need_session(struct api_request *q, struct err *e)
 	return 0;
 }
 
-static int give_session_events(struct api_request *q, struct buf *out,
+static int read_session_events(struct api_request *q, struct buf *out,
 			       struct err *e)
 {
 	return need_session(q, e) ? -1 : page_or_stream(q, out, e);
@@ -185,7 +186,7 @@ void route_run_events(struct api_request *q)
 	if (request_reader(q))
 		return;
 	q->id = request_param(q, "id");
-	request_read(q, give_run_events);
+	request_read(q, read_run_events);
 }
 
 void route_session_events(struct api_request *q)
@@ -195,5 +196,5 @@ void route_session_events(struct api_request *q)
 	q->filter[0] = request_param(q, "agent");
 	q->key = request_param(q, "key");
 	q->filter[1] = request_query(q, "until");
-	request_read(q, give_session_events);
+	request_read(q, read_session_events);
 }

@@ -7,7 +7,7 @@
 
 #define POLLS 100 /* followers looked at by one tick of the timer */
 
-static void link_in(struct follower *f)
+static void link_follower(struct follower *f)
 {
 	struct api *w = f->api;
 
@@ -23,7 +23,7 @@ static void link_in(struct follower *f)
 	w->nprivate++;
 }
 
-static void take_out(struct follower *f)
+static void unlink_follower(struct follower *f)
 {
 	struct api *w = f->api;
 
@@ -45,19 +45,19 @@ static void follower_free(struct follower *f)
 }
 
 /* The client is gone, or the stream is complete. */
-static void let_go(struct follower *f)
+static void close_follower(struct follower *f)
 {
 	supervisor_unwatch(f->watch);
 	supervisor_unwatch(f->run_watch);
-	take_out(f);
-	f->gone = true;
-	if (!f->asked)
+	unlink_follower(f);
+	f->closed = true;
+	if (!f->poll_pending)
 		follower_free(f);
 }
 
 static void on_closed(void *arg)
 {
-	let_go(arg);
+	close_follower(arg);
 }
 
 /* What is told once a stream has begun can no longer be an HTTP error. */
@@ -72,7 +72,7 @@ static void fail(struct follower *f, const struct err *e)
 	follower_send(f, NULL, "error", &b);
 	buf_fini(&b);
 	http_stream_end(f->stream);
-	let_go(f);
+	close_follower(f);
 }
 
 static void send_after_commit(void *arg, const struct err *failed)
@@ -81,38 +81,38 @@ static void send_after_commit(void *arg, const struct err *failed)
 	struct err e = {0};
 	int rc;
 
-	f->asked = false;
-	if (f->gone) {
+	f->poll_pending = false;
+	if (f->closed) {
 		follower_free(f);
 		return;
 	}
 	if (failed)
 		return; /* the next commit, or the timer, comes */
-	rc = f->ops->look(f, &e);
+	rc = f->ops->poll(f, &e);
 	if (rc < 0) {
 		fail(f, &e);
 	} else if (rc > 0) {
 		http_stream_end(f->stream);
-		let_go(f);
+		close_follower(f);
 	}
 }
 
-static void follower_look(struct follower *f)
+static void follower_schedule(struct follower *f)
 {
-	if (f->asked)
+	if (f->poll_pending)
 		return;
-	f->asked = true;
+	f->poll_pending = true;
 	supervisor_after_commit(f->api->sup, send_after_commit, f);
 }
 
-static void on_news(void *arg)
+static void on_change(void *arg)
 {
-	follower_look(arg);
+	follower_schedule(arg);
 }
 
 static void on_writable(void *arg)
 {
-	follower_look(arg);
+	follower_schedule(arg);
 }
 
 struct follower *follower_new(struct api_request *q,
@@ -126,13 +126,13 @@ struct follower *follower_new(struct api_request *q,
 		abort();
 	f->api = q->api;
 	f->ops = ops;
-	link_in(f);
+	link_follower(f);
 	if (run)
 		snprintf(f->run, sizeof f->run, "%s", run);
-	f->watch = supervisor_watch(f->api->sup, NULL, on_news, f);
+	f->watch = supervisor_watch(f->api->sup, NULL, on_change, f);
 	f->stream = http_reply_stream(q->reply, &stream_ops, f);
 	q->reply = NULL;
-	follower_look(f);
+	follower_schedule(f);
 	return f;
 }
 
@@ -145,7 +145,7 @@ static void watch_run(struct follower *f, const struct run_row *row)
 	if (f->run_watch && f->watched == now)
 		return;
 	supervisor_unwatch(f->run_watch);
-	f->run_watch = supervisor_watch(f->api->sup, row->id, on_news, f);
+	f->run_watch = supervisor_watch(f->api->sup, row->id, on_change, f);
 	f->watched = now;
 }
 
@@ -179,7 +179,7 @@ bool follower_has_room(struct follower *f)
 void followers_poll(struct api *w)
 {
 	for (int i = 0; i < POLLS && i < w->nprivate; i++) {
-		follower_look(w->followers);
+		follower_schedule(w->followers);
 		w->followers = w->followers->next;
 	}
 }

@@ -15,7 +15,7 @@ struct follower;
 
 struct follower_ops {
 	/* Sends what is new while there is room. 1: the stream is complete. */
-	int (*look)(struct follower *f, struct err *e);
+	int (*poll)(struct follower *f, struct err *e);
 	void (*free)(struct follower *f); /* of `own`; or NULL */
 };
 
@@ -30,10 +30,10 @@ struct follower {
 	char *agent;
 	char run[ID_SIZE]; /* whose stream it is, or "" */
 	struct tail *tail;
-	int64_t seq; /* of the host's log */
-	void *own;   /* ops' */
-	bool asked;  /* a look is due after this turn */
-	bool gone;   /* the client is */
+	int64_t seq;       /* of the host's log */
+	void *own;         /* ops' */
+	bool poll_pending; /* a look is due after this turn */
+	bool closed;       /* the client is */
 };
 
 /* A follower of q's reply, which it takes; nothing is sent yet. It watches the

@@ -8,37 +8,37 @@
 
 #define POLLS 100 /* topics that one tick of the timer lets look */
 
-static void topic_link(struct topic *t)
+static void link_shared_stream(struct shared_stream *t)
 {
 	struct api *w = t->api;
 
-	if (w->topics) {
-		t->next = w->topics;
-		t->before = w->topics->before;
+	if (w->shared) {
+		t->next = w->shared;
+		t->before = w->shared->before;
 		t->before->next = t->next->before = t;
 	} else {
 		t->next = t->before = t;
-		w->topics = t;
+		w->shared = t;
 	}
-	w->ntopics++;
+	w->nshared++;
 }
 
-static void topic_free(struct topic *t)
+static void free_shared_stream(struct shared_stream *t)
 {
 	struct api *w = t->api;
 
-	if (w->topics == t)
-		w->topics = t->next == t ? NULL : t->next;
+	if (w->shared == t)
+		w->shared = t->next == t ? NULL : t->next;
 	t->next->before = t->before;
 	t->before->next = t->next;
-	w->ntopics--;
+	w->nshared--;
 	supervisor_unwatch(t->host_watch);
 	supervisor_unwatch(t->run_watch);
 	tail_close(t->tail);
 	buf_fini(&t->cursor);
 	buf_fini(&t->batch);
 	buf_fini(&t->ahead);
-	buf_fini(&t->told);
+	buf_fini(&t->status_frame);
 	buf_fini(&t->status);
 	buf_fini(&t->data);
 	free(t->agent);
@@ -49,24 +49,24 @@ static void topic_free(struct topic *t)
 
 /* --- looking ------------------------------------------------------------ */
 
-static void read_topic(void *arg, const struct err *failed);
+static void poll_shared_stream(void *arg, const struct err *failed);
 
-static void topic_look(struct topic *t)
+static void shared_stream_schedule(struct shared_stream *t)
 {
-	if (t->asked)
+	if (t->poll_pending)
 		return;
-	t->asked = true;
-	supervisor_after_commit(t->api->sup, read_topic, t);
+	t->poll_pending = true;
+	supervisor_after_commit(t->api->sup, poll_shared_stream, t);
 }
 
-static void on_news(void *arg)
+static void on_change(void *arg)
 {
-	topic_look(arg);
+	shared_stream_schedule(arg);
 }
 
 /* Only a live run can be watched, so it is done anew whenever its state or its
  * attempt has changed. */
-static void watch_run(struct topic *t, const struct run_row *row)
+static void watch_run(struct shared_stream *t, const struct run_row *row)
 {
 	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
 
@@ -74,7 +74,7 @@ static void watch_run(struct topic *t, const struct run_row *row)
 	    strcmp(t->watched, row->id) == 0)
 		return;
 	supervisor_unwatch(t->run_watch);
-	t->run_watch = supervisor_watch(t->api->sup, row->id, on_news, t);
+	t->run_watch = supervisor_watch(t->api->sup, row->id, on_change, t);
 	t->watched_in = now;
 	snprintf(t->watched, sizeof t->watched, "%s", row->id);
 }
@@ -88,7 +88,7 @@ static void add_nullable(struct buf *b, const char *name, const char *text)
 		buf_adds(b, "null");
 }
 
-static void write_status(struct topic *t, const struct run_row *row)
+static void write_status(struct shared_stream *t, const struct run_row *row)
 {
 	struct buf *b = &t->status;
 	struct run_activity live = {0};
@@ -104,10 +104,10 @@ static void write_status(struct topic *t, const struct run_row *row)
 			add_nullable(b, "phase", live.phase);
 	}
 	buf_addc(b, '}');
-	buf_clear(&t->told);
-	sse_format(&t->told, &(struct sse_event){.event = "status",
-						 .data = b->p,
-						 .n = b->n});
+	buf_clear(&t->status_frame);
+	sse_format(&t->status_frame, &(struct sse_event){.event = "status",
+							 .data = b->p,
+							 .n = b->n});
 	t->status_digest = UINT64_C(0xcbf29ce484222325);
 	for (size_t i = 0; i < b->n; i++)
 		t->status_digest = (t->status_digest ^ (unsigned char)b->p[i]) *
@@ -117,7 +117,7 @@ static void write_status(struct topic *t, const struct run_row *row)
 /* The run, or the next run of the session: its status, and whether there is
  * more to come. Read before the rows, so that a run that is over has written
  * all that it ever will. */
-static int read_status(struct topic *t, struct err *e)
+static int read_status(struct shared_stream *t, struct err *e)
 {
 	struct sql *db = supervisor_db(t->api->sup);
 	struct run_get_in in = {t->run};
@@ -147,9 +147,9 @@ static int read_status(struct topic *t, struct err *e)
 }
 
 /* What is told once a stream has begun can no longer be an HTTP error. */
-static void fail(struct topic *t, const struct err *e)
+static void fail(struct shared_stream *t, const struct err *e)
 {
-	struct sub *lists[] = {t->abreast, t->behind};
+	struct subscriber *lists[] = {t->caught_up, t->lagging};
 
 	log_warn(LT("msg", "streams failed"), LT("why", e->text));
 	buf_clear(&t->data);
@@ -157,33 +157,33 @@ static void fail(struct topic *t, const struct err *e)
 	add_nullable(&t->data, "detail", e->text);
 	buf_addc(&t->data, '}');
 	for (int i = 0; i < 2; i++)
-		for (struct sub *s = lists[i], *after; s; s = after) {
+		for (struct subscriber *s = lists[i], *after; s; s = after) {
 			after = s->next;
-			sub_send(s, NULL, "error", &t->data);
+			subscriber_send(s, NULL, "error", &t->data);
 			http_stream_end(s->stream);
-			sub_free(s);
+			subscriber_free(s);
 		}
 }
 
-static void read_topic(void *arg, const struct err *failed)
+static void poll_shared_stream(void *arg, const struct err *failed)
 {
-	struct topic *t = arg;
+	struct shared_stream *t = arg;
 	struct api *w = t->api;
 	struct agent_file *file = NULL;
 	struct err e = {0};
 
-	t->asked = t->again = false;
+	t->poll_pending = t->poll_again = false;
 	if (failed)
 		return; /* the next commit, or the timer, comes */
 	if (read_status(t, &e) ||
 	    agent_files_get(&w->files, supervisor_db(w->sup), t->agent, &file,
 			    &e) < 0 ||
-	    subs_serve(t, file, &e))
+	    subscribers_serve(t, file, &e))
 		fail(t, &e);
-	if (!t->abreast && !t->behind && !t->asked)
-		topic_free(t);
-	else if (t->again)
-		api_look_soon(w);
+	if (!t->caught_up && !t->lagging && !t->poll_pending)
+		free_shared_stream(t);
+	else if (t->poll_again)
+		api_poll_soon(w);
 }
 
 /* --- coming and going --------------------------------------------------- */
@@ -191,23 +191,24 @@ static void read_topic(void *arg, const struct err *failed)
 /* The topic goes at its next look, if nobody is left. */
 static void on_closed(void *arg)
 {
-	struct sub *s = arg;
-	struct topic *t = s->topic;
+	struct subscriber *s = arg;
+	struct shared_stream *t = s->shared;
 
-	sub_free(s);
-	if (!t->abreast && !t->behind)
-		topic_look(t);
+	subscriber_free(s);
+	if (!t->caught_up && !t->lagging)
+		shared_stream_schedule(t);
 }
 
 static void on_writable(void *arg)
 {
-	struct sub *s = arg;
+	struct subscriber *s = arg;
 
 	if (s->tail)
-		topic_look(s->topic);
+		shared_stream_schedule(s->shared);
 }
 
-static bool is_of(const struct topic *t, const struct topic_want *want)
+static bool matches(const struct shared_stream *t,
+		    const struct shared_stream_request *want)
 {
 	return strcmp(t->agent, want->agent) == 0 &&
 	       strcmp(t->session, want->session) == 0 &&
@@ -215,12 +216,13 @@ static bool is_of(const struct topic *t, const struct topic_want *want)
 	       (!t->run || strcmp(t->run, want->run) == 0);
 }
 
-static struct topic *topic_of(struct api *w, const struct topic_want *want)
+static struct shared_stream *find_or_create_shared(
+	struct api *w, const struct shared_stream_request *want)
 {
-	struct topic *t = w->topics;
+	struct shared_stream *t = w->shared;
 
-	for (int64_t i = 0; i < w->ntopics; i++, t = t->next)
-		if (is_of(t, want))
+	for (int64_t i = 0; i < w->nshared; i++, t = t->next)
+		if (matches(t, want))
 			return t;
 	t = calloc(1, sizeof *t);
 	if (!t)
@@ -233,46 +235,47 @@ static struct topic *topic_of(struct api *w, const struct topic_want *want)
 	buf_init(&t->ahead, 1 << 20);
 	buf_init(&t->batch, (size_t)512 << 20);
 	buf_init(&t->status, 64 << 10);
-	buf_init(&t->told, 128 << 10);
+	buf_init(&t->status_frame, 128 << 10);
 	buf_init(&t->data, (size_t)256 << 20);
-	topic_link(t);
-	t->host_watch = supervisor_watch(w->sup, NULL, on_news, t);
+	link_shared_stream(t);
+	t->host_watch = supervisor_watch(w->sup, NULL, on_change, t);
 	return t;
 }
 
-int topic_follow(struct api *w, const struct topic_want *want,
-		 struct http_reply *reply, struct err *e)
+int shared_stream_subscribe(struct api *w,
+			    const struct shared_stream_request *want,
+			    struct http_reply *reply, struct err *e)
 {
 	static const struct http_stream_ops ops = {on_writable, on_closed};
-	struct tail_want place = {want->session, want->run, want->after};
-	struct sub *s;
+	struct tail_want start = {want->session, want->run, want->after};
+	struct subscriber *s;
 	struct tail *tail;
 
-	if (tail_open(&tail, &place, e))
+	if (tail_open(&tail, &start, e))
 		return -1;
 	s = calloc(1, sizeof *s);
 	if (!s)
 		abort();
 	s->tail = tail;
 	s->until_idle = want->until_idle;
-	s->topic = topic_of(w, want);
-	sub_link(s, &s->topic->behind);
+	s->shared = find_or_create_shared(w, want);
+	subscriber_link(s, &s->shared->lagging);
 	w->nfollowers++;
 	s->stream = http_reply_stream(reply, &ops, s);
-	topic_look(s->topic);
+	shared_stream_schedule(s->shared);
 	return 0;
 }
 
-void topics_close(struct api *w)
+void shared_streams_close(struct api *w)
 {
-	while (w->topics)
-		topic_free(w->topics);
+	while (w->shared)
+		free_shared_stream(w->shared);
 }
 
-void topics_poll(struct api *w)
+void shared_streams_poll(struct api *w)
 {
-	for (int i = 0; i < POLLS && i < w->ntopics; i++) {
-		topic_look(w->topics);
-		w->topics = w->topics->next;
+	for (int i = 0; i < POLLS && i < w->nshared; i++) {
+		shared_stream_schedule(w->shared);
+		w->shared = w->shared->next;
 	}
 }

@@ -15,9 +15,9 @@
  * A topic looks after commits and hints about its run, and now and then all the
  * same: rows are truth, and a hint that got lost costs time only.
  */
-struct topic;
+struct shared_stream;
 
-struct topic_want {
+struct shared_stream_request {
 	const char *agent;
 	const char *session;
 	const char *run;   /* NULL: the whole session */
@@ -26,15 +26,17 @@ struct topic_want {
 };
 
 /* Turns the reply into such a stream. -1: nothing was begun (ERR_USAGE). */
-int topic_follow(struct api *w, const struct topic_want *want,
-		 struct http_reply *reply, struct err *e);
+int shared_stream_subscribe(struct api *w,
+			    const struct shared_stream_request *want,
+			    struct http_reply *reply, struct err *e);
 
-void topics_poll(struct api *w);  /* by the timer: some of them look */
-void topics_close(struct api *w); /* at the end, when all streams are cut */
+void shared_streams_poll(struct api *w); /* by the timer: some of them look */
+void shared_streams_close(
+	struct api *w); /* at the end, when all streams are cut */
 
 /* JSON of what is told: schema/agent/watch.c. The event is left without its
  * brace. */
-void topic_event_json(struct buf *b, const struct event *ev);
-void topic_part_json(struct buf *b, const struct tail_item *item);
+void stream_event_json(struct buf *b, const struct event *ev);
+void stream_part_json(struct buf *b, const struct tail_item *item);
 
 #endif

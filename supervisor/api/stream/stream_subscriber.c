@@ -6,16 +6,16 @@
 #include "lib/base/clock.h"
 
 #define BATCH_BYTES (32 << 10) /* that everybody is sent in one piece */
-#define CATCH_NS    (INT64_C(5) * 1000000) /* of one look, for those behind */
+#define CATCH_UP_NS (INT64_C(5) * 1000000) /* of one look, for those behind */
 
-static void sub_unlink(struct sub *s)
+static void subscriber_unlink(struct subscriber *s)
 {
 	*s->link = s->next;
 	if (s->next)
 		s->next->link = s->link;
 }
 
-void sub_link(struct sub *s, struct sub **list)
+void subscriber_link(struct subscriber *s, struct subscriber **list)
 {
 	s->next = *list;
 	s->link = list;
@@ -24,8 +24,8 @@ void sub_link(struct sub *s, struct sub **list)
 	*list = s;
 }
 
-int sub_send(struct sub *s, const char *id, const char *event,
-	     const struct buf *data)
+int subscriber_send(struct subscriber *s, const char *id, const char *event,
+		    const struct buf *data)
 {
 	struct sse_event ev = {
 		.id = id, .event = event, .data = data->p, .n = data->n};
@@ -33,43 +33,43 @@ int sub_send(struct sub *s, const char *id, const char *event,
 	return http_stream_send(s->stream, &ev);
 }
 
-static void tell_status(struct sub *s)
+static void send_status(struct subscriber *s)
 {
-	struct topic *t = s->topic;
+	struct shared_stream *t = s->shared;
 
-	if (s->told != t->status_digest)
-		http_stream_share(s->stream, &t->told, 1);
-	s->told = t->status_digest;
+	if (s->status_sent != t->status_digest)
+		http_stream_share(s->stream, &t->status_frame, 1);
+	s->status_sent = t->status_digest;
 }
 
-void sub_free(struct sub *s)
+void subscriber_free(struct subscriber *s)
 {
-	sub_unlink(s);
+	subscriber_unlink(s);
 	tail_close(s->tail);
-	s->topic->api->nfollowers--;
+	s->shared->api->nfollowers--;
 	free(s);
 }
 
-static bool ends(const struct sub *s)
+static bool is_complete(const struct subscriber *s)
 {
-	return s->topic->over && (s->topic->run || s->until_idle);
+	return s->shared->over && (s->shared->run || s->until_idle);
 }
 
-static void end_subscriber(struct sub *s)
+static void end_subscriber(struct subscriber *s)
 {
-	sub_send(s, NULL, "end", &s->topic->status);
+	subscriber_send(s, NULL, "end", &s->shared->status);
 	http_stream_end(s->stream);
-	sub_free(s);
+	subscriber_free(s);
 }
 
-static void write_item(struct topic *t, const struct tail_item *item)
+static void write_item(struct shared_stream *t, const struct tail_item *item)
 {
 	buf_clear(&t->data);
 	if (item->event) {
-		topic_event_json(&t->data, item->event);
+		stream_event_json(&t->data, item->event);
 		buf_addc(&t->data, '}');
 	} else {
-		topic_part_json(&t->data, item);
+		stream_part_json(&t->data, item);
 	}
 }
 
@@ -79,23 +79,23 @@ static const char *name_of(const struct tail_item *item)
 }
 
 /* Reads for itself from the place where the others stand. */
-static void fall_behind(struct sub *s)
+static void mark_lagging(struct subscriber *s)
 {
-	struct topic *t = s->topic;
+	struct shared_stream *t = s->shared;
 	struct tail_want want = {t->session, t->run, t->cursor.p};
 	struct err e;
 
 	if (tail_open(&s->tail, &want, &e))
 		abort(); /* the cursor is ours */
-	sub_unlink(s);
-	sub_link(s, &t->behind);
+	subscriber_unlink(s);
+	subscriber_link(s, &t->lagging);
 }
 
 /* Writes it out, once for everybody. */
 static int add_to_batch(void *arg, const struct tail *tail,
 			const struct tail_item *item)
 {
-	struct topic *t = arg;
+	struct shared_stream *t = arg;
 
 	write_item(t, item);
 	buf_clear(&t->ahead);
@@ -108,16 +108,16 @@ static int add_to_batch(void *arg, const struct tail *tail,
 	return t->batch.n >= BATCH_BYTES;
 }
 
-static void hand_out(struct topic *t)
+static void publish_batch(struct shared_stream *t)
 {
 	if (t->in_batch == 0)
 		return;
-	for (struct sub *s = t->abreast, *after; s; s = after) {
+	for (struct subscriber *s = t->caught_up, *after; s; s = after) {
 		after = s->next;
 		if (http_stream_room(s->stream) > 0)
 			http_stream_share(s->stream, &t->batch, t->in_batch);
 		else
-			fall_behind(s);
+			mark_lagging(s);
 	}
 	buf_clear(&t->cursor);
 	buf_add(&t->cursor, t->ahead.p, t->ahead.n);
@@ -125,27 +125,27 @@ static void hand_out(struct topic *t)
 	t->in_batch = 0;
 }
 
-static int tell_one(void *arg, const struct tail *tail,
-		    const struct tail_item *item)
+static int send_item(void *arg, const struct tail *tail,
+		     const struct tail_item *item)
 {
-	struct sub *s = arg;
+	struct subscriber *s = arg;
 	struct buf id = BUF_MAX(1 << 20);
 
-	write_item(s->topic, item);
+	write_item(s->shared, item);
 	tail_cursor(tail, &id);
-	sub_send(s, id.p, name_of(item), &s->topic->data);
+	subscriber_send(s, id.p, name_of(item), &s->shared->data);
 	buf_fini(&id);
 	return http_stream_room(s->stream) == 0;
 }
 
 /* Stands it where the others stand? Then it goes on with them. */
-static void join(struct sub *s)
+static void join_caught_up(struct subscriber *s)
 {
-	struct topic *t = s->topic;
+	struct shared_stream *t = s->shared;
 	struct buf here = BUF_MAX(1 << 20);
 
 	tail_cursor(s->tail, &here);
-	if (!t->abreast) {
+	if (!t->caught_up) {
 		tail_close(t->tail);
 		t->tail = s->tail;
 		s->tail = NULL;
@@ -155,71 +155,76 @@ static void join(struct sub *s)
 		tail_close(s->tail);
 		s->tail = NULL;
 	} else {
-		t->again = true; /* a commit came in between */
+		t->poll_again = true; /* a commit came in between */
 	}
 	if (!s->tail) {
-		sub_unlink(s);
-		sub_link(s, &t->abreast);
+		subscriber_unlink(s);
+		subscriber_link(s, &t->caught_up);
 	}
 	buf_fini(&here);
 }
 
 /* 1: it has all there is. */
-static int catch_up(struct sub *s, struct agent_file *file, struct err *e)
+static int catch_up(struct subscriber *s, struct agent_file *file,
+		    struct err *e)
 {
 	int rc = 1;
 
-	tell_status(s);
+	send_status(s);
 	while (rc > 0 && http_stream_room(s->stream) > 0)
-		rc = file ? tail_read(s->tail, file, tell_one, s, e) : 0;
+		rc = file ? tail_read(s->tail, file, send_item, s, e) : 0;
 	if (rc)
 		return rc < 0 ? -1 : 0;
-	if (ends(s))
+	if (is_complete(s))
 		end_subscriber(s);
 	else
-		join(s);
+		join_caught_up(s);
 	return 1;
 }
 
-static int serve_behind(struct topic *t, struct agent_file *file, struct err *e)
+static int serve_lagging(struct shared_stream *t, struct agent_file *file,
+			 struct err *e)
 {
-	int64_t until = clock_mono_ns() + CATCH_NS;
+	int64_t until = clock_mono_ns() + CATCH_UP_NS;
 
-	for (struct sub *s = t->behind, *after; s; s = after) {
+	for (struct subscriber *s = t->lagging, *after; s; s = after) {
 		after = s->next;
 		if (http_stream_room(s->stream) == 0)
 			continue; /* it will say so when it can take more */
 		if (catch_up(s, file, e) < 0)
 			return -1;
 		if (clock_mono_ns() > until) { /* others want their turn */
-			t->again = t->behind != NULL;
+			t->poll_again = t->lagging != NULL;
 			break;
 		}
 	}
 	return 0;
 }
 
-static int serve_abreast(struct topic *t, struct agent_file *file,
-			 struct err *e)
+static int serve_caught_up(struct shared_stream *t, struct agent_file *file,
+			   struct err *e)
 {
 	int rc = 1;
 
-	for (struct sub *s = t->abreast; s; s = s->next)
-		tell_status(s);
-	while (rc > 0 && t->abreast) {
+	for (struct subscriber *s = t->caught_up; s; s = s->next)
+		send_status(s);
+	while (rc > 0 && t->caught_up) {
 		rc = file ? tail_read(t->tail, file, add_to_batch, t, e) : 0;
-		hand_out(t);
+		publish_batch(t);
 	}
 	if (rc == 0)
-		for (struct sub *s = t->abreast, *after; s; s = after) {
+		for (struct subscriber *s = t->caught_up, *after; s;
+		     s = after) {
 			after = s->next;
-			if (ends(s))
+			if (is_complete(s))
 				end_subscriber(s);
 		}
 	return rc < 0 ? -1 : 0;
 }
 
-int subs_serve(struct topic *t, struct agent_file *file, struct err *e)
+int subscribers_serve(struct shared_stream *t, struct agent_file *file,
+		      struct err *e)
 {
-	return serve_abreast(t, file, e) || serve_behind(t, file, e) ? -1 : 0;
+	return serve_caught_up(t, file, e) || serve_lagging(t, file, e) ? -1
+									: 0;
 }
