@@ -59,7 +59,7 @@ static void on_txn_failed(void *arg, const struct err *failed)
 
 	if (failed && failed->code == ERR_MOVED && !control_file_in_place(s))
 		return;
-	inflight_rolled_back(s);
+	inflight_reload(s);
 	runs_reload(s);
 }
 
@@ -113,7 +113,7 @@ static void on_tick(uv_timer_t *h)
 	agent_threads_tick(s->agent_threads);
 	clock_change_check(s);
 	runs_tick(s);
-	memory_cache(&s->cache, s->db, channels_moved(s));
+	memory_cache(&s->cache, s->db, channels_outcomes(s));
 	if (s->ticks % SHRINK_TICKS == 0) {
 		memory_trim();
 		disk_reserve(&s->home);
@@ -135,7 +135,7 @@ static void end_loop(void *arg, const struct err *failed)
 	if (failed)
 		return;
 	s->ended = true;
-	channels_leave(s);
+	channels_drain(s);
 }
 
 void end_if_done(struct supervisor *s)

@@ -156,8 +156,8 @@ static void take_inbound(struct api_request *q, const char *channel,
 	if (rc == 0 && !m.external_id)
 		m.external_id = id;
 	if (rc == 0)
-		rc = inbound_take(q->api->sup, channel, &m, request_done(q),
-				  &e);
+		rc = inbound_accept(q->api->sup, channel, &m, request_done(q),
+				    &e);
 	request_command(q, rc, &e);
 	inbound_message_fini(&m);
 }

@@ -8,21 +8,21 @@
 
 #include <stdlib.h>
 
-#define SWEEP_TICKS 8
-#define SWEEP_ROWS  100
-#define OWNERS_MAX  100000
+#define GC_TICKS   8
+#define GC_ROWS    100
+#define OWNERS_MAX 100000
 
 /* --- limits ----------------------------------------------------------- */
 
-static void sweep_later(struct supervisor *s, const struct hint *h)
+static void gc_later(struct supervisor *s, const struct hint *h)
 {
 	(void)h;
-	s->channels->media.sweep = true;
+	s->channels->media.gc = true;
 }
 
 int channel_media_open(struct supervisor *s, struct err *e)
 {
-	on_hint(s, HINT_ATTACHMENTS, sweep_later);
+	on_hint(s, HINT_ATTACHMENTS, gc_later);
 	return supervisor_attachments_count(s, e);
 }
 
@@ -45,29 +45,29 @@ struct home_path channel_media_dir(const struct channel *c)
 	return home_join(&c->sup->home, HOME_MEDIA, c->id);
 }
 
-struct sweep {
+struct gc_task {
 	uv_work_t work;
 	struct home_path dir;
 	int64_t age;
 };
 
-static void sweep_files(uv_work_t *w)
+static void gc_files(uv_work_t *w)
 {
-	struct sweep *p = w->data;
+	struct gc_task *p = w->data;
 	struct err e;
 
 	if (media_sweep(p->dir.text, p->age, &e) < 0)
 		log_warn(LT("msg", "attachments"), LT("error", e.text));
 }
 
-static void swept(uv_work_t *w, int status)
+static void gc_done(uv_work_t *w, int status)
 {
 	(void)status;
 	free(w->data);
 }
 
 /* What a run has before it is in use, however long the run takes. */
-static int keep_files(struct supervisor *s, const char *dir, struct err *e)
+static int touch_files(struct supervisor *s, const char *dir, struct err *e)
 {
 	struct media_in_use_row *rows;
 	struct arena a = {0};
@@ -81,11 +81,11 @@ static int keep_files(struct supervisor *s, const char *dir, struct err *e)
 	return rc;
 }
 
-static void sweep(struct supervisor *s)
+static void gc(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	int64_t now = (int64_t)uv_now(&s->loop);
-	struct sweep *p = calloc(1, sizeof *p);
+	struct gc_task *p = calloc(1, sizeof *p);
 	struct err e;
 
 	if (!p)
@@ -93,22 +93,22 @@ static void sweep(struct supervisor *s)
 	p->work.data = p;
 	p->dir = home_path(&s->home, HOME_MEDIA);
 	p->age = s->config.channel_media_age;
-	if (now >= k->media.kept_ms) {
-		k->media.kept_ms = now + p->age / 4;
-		if (keep_files(s, p->dir.text, &e))
+	if (now >= k->media.touch_at_ms) {
+		k->media.touch_at_ms = now + p->age / 4;
+		if (touch_files(s, p->dir.text, &e))
 			log_warn(LT("msg", "attachments"), LT("error", e.text));
 	}
-	uv_queue_work(&s->loop, &p->work, sweep_files, swept);
+	uv_queue_work(&s->loop, &p->work, gc_files, gc_done);
 }
 
 /* --- rows ------------------------------------------------------------- */
 
 /* One slice of a table: the rows after the cursor up to the last of the next so
  * many. How many were removed; the cursor is "" when the table is done. */
-static int sweep_slice(struct supervisor *s, unsigned next, unsigned remove,
-		       char cursor[ID_SIZE], struct err *e)
+static int gc_slice(struct supervisor *s, unsigned next, unsigned remove,
+		    char cursor[ID_SIZE], struct err *e)
 {
-	struct media_next_in in = {cursor, SWEEP_ROWS};
+	struct media_next_in in = {cursor, GC_ROWS};
 	struct media_next_row row = {0};
 	struct arena a = {0};
 	int n = sql_get(s->db, next, &in, &row, &a, e) < 0 ? -1 : 0;
@@ -123,35 +123,36 @@ static int sweep_slice(struct supervisor *s, unsigned next, unsigned remove,
 
 /* Attachments whose last message is gone: first their uses, then their bytes, a
  * slice of one table at a time. */
-static void sweep_rows(struct supervisor *s)
+static void gc_rows(struct supervisor *s)
 {
 	struct channel_media *m = &s->channels->media;
 	struct err e;
 	int n = -1;
 
-	if (!m->sweeping)
-		m->sweep = false; /* asked for meanwhile: once more */
-	m->sweeping = true;
+	if (!m->gc_running)
+		m->gc = false; /* asked for meanwhile: once more */
+	m->gc_running = true;
 	if (txn_begin(&s->txn, &e) == 0)
-		n = m->in_bytes ? sweep_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
-					      m->cursor, &e)
-				: sweep_slice(s, Q_MEDIA_USE_NEXT,
-					      Q_MEDIA_USE_SWEEP, m->cursor, &e);
+		n = m->in_bytes ? gc_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
+					   m->cursor, &e)
+				: gc_slice(s, Q_MEDIA_USE_NEXT,
+					   Q_MEDIA_USE_SWEEP, m->cursor, &e);
 	if (n < 0)
 		log_warn(LT("msg", "attachments"), LT("error", e.text));
 	s->attachments.stale |= m->in_bytes && n > 0;
 	if (m->cursor[0])
 		return;
-	m->sweeping = !m->in_bytes && n >= 0;
-	m->in_bytes = m->sweeping;
+	m->gc_running = !m->in_bytes && n >= 0;
+	m->in_bytes = m->gc_running;
 }
 
 void channel_media_tick(struct supervisor *s)
 {
 	const struct channel_media *m = &s->channels->media;
 
-	if (s->ticks % SWEEP_TICKS == 0)
-		sweep(s);
-	if ((m->sweep || m->sweeping) && s->channels->sick_until <= clock_now())
-		sweep_rows(s);
+	if (s->ticks % GC_TICKS == 0)
+		gc(s);
+	if ((m->gc || m->gc_running) &&
+	    s->channels->suspended_until <= clock_now())
+		gc_rows(s);
 }

@@ -15,9 +15,9 @@ struct supervisor;
 struct channel;
 
 struct channel_media {
-	int64_t kept_ms;      /* uv_now at which files in use are touched */
-	bool sweep;           /* messages are gone: a sweep is due */
-	bool sweeping;        /* one is under way … */
+	int64_t touch_at_ms;  /* uv_now at which files in use are touched */
+	bool gc;              /* messages are gone: a sweep is due */
+	bool gc_running;      /* one is under way … */
 	bool in_bytes;        /* … in the second of its two tables … */
 	char cursor[ID_SIZE]; /* … after this row */
 };

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIDY_TICKS 4 /* a second */
-#define LEAVE_MS   1000
-#define REST_MS    5
+#define CLEANUP_TICKS    4 /* a second */
+#define DRAIN_MS         1000
+#define CLEANUP_PAUSE_MS 5
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -42,15 +42,15 @@ struct channel *channel_find(struct supervisor *s, const char *name)
 {
 	struct channel *c = find_any(s, name);
 
-	return c && !c->leaving ? c : NULL;
+	return c && !c->draining ? c : NULL;
 }
 
-void channel_look(struct supervisor *s, const char *name)
+void channel_hint_due(struct supervisor *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);
 
 	if (c)
-		c->look = true;
+		c->may_be_due = true;
 	else if (s->channels)
 		s->channels->orphans = true;
 }
@@ -148,7 +148,7 @@ static int read_row(struct channel *c, const struct channel_row *row,
 	c->command = arena_text(&c->arena, row->command);
 	c->updated_at = row->updated_at;
 	c->paused = row->is_paused;
-	c->hold_told = row->held_until == OPT_NONE ? 0 : row->held_until;
+	c->hold_stored = row->held_until == OPT_NONE ? 0 : row->held_until;
 	if (channel_config_read(&c->config, row->kind, row->config, &c->arena,
 				e))
 		return -1;
@@ -167,8 +167,8 @@ static void open_channel(struct supervisor *s, const struct channel_row *row)
 		abort();
 	c->sup = s;
 	c->ops = ops_of(row->kind);
-	c->look = c->resolve = true;
-	c->next_due = c->ask_at = OPT_NONE;
+	c->may_be_due = c->resolve = true;
+	c->next_due = c->query_at = OPT_NONE;
 	c->next = s->channels->first;
 	s->channels->first = c;
 	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {
@@ -188,15 +188,15 @@ static void open_channel(struct supervisor *s, const struct channel_row *row)
 
 /* Nobody finds it any more; closed at once, or when the answers are there to
  * what is under way, or a second later. True: at once. */
-static bool leave(struct channel *c)
+static bool drain_channel(struct channel *c)
 {
 	if (c->inflight == 0 || c->ops->pull) {
 		close_channel(c);
 		return true;
 	}
-	if (!c->leaving) {
-		c->leaving = true;
-		c->gone_ms = (int64_t)uv_now(&c->sup->loop) + LEAVE_MS;
+	if (!c->draining) {
+		c->draining = true;
+		c->drain_until_ms = (int64_t)uv_now(&c->sup->loop) + DRAIN_MS;
 	}
 	return false;
 }
@@ -212,16 +212,16 @@ static void apply_row(struct supervisor *s, const struct channel_row *row)
 			    row->command ? row->command : "");
 
 	if (c && (!row->is_enabled || !same)) {
-		if (!leave(c))
+		if (!drain_channel(c))
 			return; /* this is done again when it is gone */
 		c = NULL;
 	}
 	if (c) {
-		c->leaving = false; /* it was wanted again in time */
+		c->draining = false; /* it was wanted again in time */
 		c->paused = row->is_paused;
 		if (row->held_until == OPT_NONE)
 			c->hold_until = 0;
-		c->look = true;
+		c->may_be_due = true;
 	} else if (row->is_enabled) {
 		open_channel(s, row);
 	}
@@ -239,17 +239,17 @@ void channel_reload(struct supervisor *s, const char *name)
 	if (found == 1)
 		apply_row(s, &row);
 	else if (found == 0 && c)
-		(void)leave(c);
+		(void)drain_channel(c);
 	else if (found < 0)
 		log_error(LT("msg", "a channel cannot be read"),
 			  LT("error", e.text));
-	s->channels->media.sweep |= found == 0; /* its messages went with it */
+	s->channels->media.gc |= found == 0; /* its messages went with it */
 	s->channels->orphans |= found == 0;
 	arena_fini(&a);
 }
 
 /* One that has all its answers, or no more time: its row says what follows. */
-static void see_off(struct supervisor *s)
+static void close_drained(struct supervisor *s)
 {
 	int64_t now = (int64_t)uv_now(&s->loop);
 	struct channel *next;
@@ -257,7 +257,8 @@ static void see_off(struct supervisor *s)
 
 	for (struct channel *c = s->channels->first; c; c = next) {
 		next = c->next;
-		if (!c->leaving || (c->inflight > 0 && now < c->gone_ms))
+		if (!c->draining ||
+		    (c->inflight > 0 && now < c->drain_until_ms))
 			continue;
 		snprintf(name, sizeof name, "%s", c->name);
 		close_channel(c);
@@ -274,20 +275,21 @@ void channels_on_due(uv_timer_t *t)
 	s->channels->due_at = OPT_NONE;
 	for (struct channel *c = s->channels->first; c; c = c->next)
 		if (c->hold_until <= now || c->next_due <= now)
-			c->look = true;
+			c->may_be_due = true;
 }
 
-static void on_rest(uv_timer_t *t)
+static void on_deferred_cleanup(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
 
-	s->channels->tidy = s->channels->orphans = true;
+	s->channels->cleanup = s->channels->orphans = true;
 }
 
-void channels_rest(struct supervisor *s)
+void channels_defer_cleanup(struct supervisor *s)
 {
 	if (!s->channels->closing)
-		uv_timer_start(&s->channels->rest, on_rest, REST_MS, 0);
+		uv_timer_start(&s->channels->cleanup_timer, on_deferred_cleanup,
+			       CLEANUP_PAUSE_MS, 0);
 }
 
 static void move_one(int64_t *deadline, int64_t by)
@@ -302,20 +304,20 @@ static void move_deadlines(struct supervisor *s, const struct hint *h)
 
 	if (!k)
 		return;
-	k->sick_until += h->by_ms;
+	k->suspended_until += h->by_ms;
 	move_one(&k->due_at, h->by_ms);
 	for (struct channel *c = k->first; c; c = c->next) {
-		move_one(&c->ask_at, h->by_ms);
+		move_one(&c->query_at, h->by_ms);
 		move_one(&c->hold_until, h->by_ms);
-		move_one(&c->hold_told, h->by_ms);
+		move_one(&c->hold_stored, h->by_ms);
 		move_one(&c->next_due, h->by_ms);
-		move_one(&c->sick_until, h->by_ms);
+		move_one(&c->suspended_until, h->by_ms);
 	}
 }
 
-int64_t channels_moved(const struct supervisor *s)
+int64_t channels_outcomes(const struct supervisor *s)
 {
-	return s->channels->moved;
+	return s->channels->outcomes;
 }
 
 int channels_open(struct supervisor *s, struct err *e)
@@ -331,11 +333,11 @@ int channels_open(struct supervisor *s, struct err *e)
 	on_hint(s, HINT_CLOCK_SET, move_deadlines);
 	k->done_end = &k->done;
 	k->due_at = OPT_NONE;
-	k->recovering = k->media.sweep = k->orphans = true;
+	k->recovering = k->media.gc = k->orphans = true;
 	uv_timer_init(&s->loop, &k->due);
-	uv_timer_init(&s->loop, &k->rest);
-	uv_timer_init(&s->loop, &k->look);
-	k->due.data = k->rest.data = k->look.data = s;
+	uv_timer_init(&s->loop, &k->cleanup_timer);
+	uv_timer_init(&s->loop, &k->plugin_timer);
+	k->due.data = k->cleanup_timer.data = k->plugin_timer.data = s;
 	k->web = curl_loop_new(&s->loop);
 	k->mail = curl_loop_new(&s->loop);
 	if (s->read_only)
@@ -347,17 +349,17 @@ int channels_open(struct supervisor *s, struct err *e)
 		return -1;
 	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
 	if (n >= 0)
-		plugin_leave_strays(s);
+		plugin_end_leftovers(s);
 	for (int i = 0; i < n; i++)
 		if (rows[i].is_enabled)
 			open_channel(s, &rows[i]);
 	for (struct channel *c = k->first; c; c = c->next)
-		c->hold_until = c->hold_told; /* somebody else's, before us */
+		c->hold_until = c->hold_stored; /* somebody else's, before us */
 	arena_fini(&a);
 	return n < 0 ? -1 : 0;
 }
 
-void channels_leave(struct supervisor *s)
+void channels_drain(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
@@ -365,8 +367,8 @@ void channels_leave(struct supervisor *s)
 		uv_stop(&s->loop);
 		return;
 	}
-	k->going = true;
-	k->gone_ms = (int64_t)uv_now(&s->loop) + LEAVE_MS;
+	k->draining = true;
+	k->drain_until_ms = (int64_t)uv_now(&s->loop) + DRAIN_MS;
 	inflight_end_if_none(s);
 }
 
@@ -379,15 +381,15 @@ void channels_stop(struct supervisor *s)
 	k->closing = true;
 	while (k->first)
 		close_channel(k->first);
-	plugin_leave_all(s);
+	plugin_wait_all(s);
 	plugin_logs_close(s);
 	curl_loop_close(k->web);
 	curl_loop_close(k->mail); /* says what became of mails */
 	inflight_record_last(s);
 	outbox_close(s);
 	uv_close((uv_handle_t *)&k->due, NULL);
-	uv_close((uv_handle_t *)&k->rest, NULL);
-	uv_close((uv_handle_t *)&k->look, NULL);
+	uv_close((uv_handle_t *)&k->cleanup_timer, NULL);
+	uv_close((uv_handle_t *)&k->plugin_timer, NULL);
 }
 
 void channels_free(struct supervisor *s)
@@ -411,14 +413,14 @@ void channels_tick(struct supervisor *s)
 
 	for (struct channel *c = s->channels->first; c; c = next) {
 		next = c->next;
-		inflight_ask_again(c, now);
-		c->look |= c->hold_told && c->hold_told <= now;
+		inflight_retry_query(c, now);
+		c->may_be_due |= c->hold_stored && c->hold_stored <= now;
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}
-	see_off(s);
-	if (s->ticks % TIDY_TICKS == 0)
-		s->channels->tidy = true;
+	close_drained(s);
+	if (s->ticks % CLEANUP_TICKS == 0)
+		s->channels->cleanup = true;
 	channel_media_tick(s);
 	outbox_tick(s);
 	inflight_end_if_none(s);

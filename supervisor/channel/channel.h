@@ -29,7 +29,7 @@
  *
  * When skepd dies in between, the next one finds `sending` rows of an older
  * epoch: they are `unknown`. A channel that is idempotent sends them again with
- * the same key; one that can say (ops->ask) is asked; others wait for a person.
+ * the same key; one that can say (ops->query) is asked; others wait for a person.
  * Until that is decided those queued behind it wait.
  *
  * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
@@ -57,7 +57,7 @@ struct channel_ops {
 	void (*sent_all)(struct channel *c); /* after a batch; or NULL */
 	/* What became of it? False: it cannot say. Else inflight_done: ACK, FAIL
 	 * (it never came) or LOSE (nobody knows). Or NULL. */
-	bool (*ask)(struct channel *c, struct inflight *p);
+	bool (*query)(struct channel *c, struct inflight *p);
 	bool (*wake)(struct channel *c); /* it waits: not any more; or NULL */
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
@@ -75,19 +75,19 @@ struct channel {
 	int64_t updated_at;
 	bool paused;
 	bool idempotent;
-	bool look;       /* something may be due */
+	bool may_be_due; /* something may be due */
 	bool resolve;    /* unknown ones are to be looked at */
-	bool leaving;    /* closed once what is under way is answered, or … */
-	int64_t gone_ms; /* … at this uv_now */
-	int64_t resolved_to; /* seq up to which that was done */
-	int64_t ask_at;      /* clock: ask again; OPT_NONE: nobody to ask for */
-	int64_t asked;       /* how often in vain */
+	bool draining;   /* closed once what is under way is answered, or … */
+	int64_t drain_until_ms; /* … at this uv_now */
+	int64_t resolved_to;    /* seq up to which that was done */
+	int64_t query_at;    /* clock: ask again; OPT_NONE: nobody to ask for */
+	int64_t queries;     /* how often in vain */
 	int64_t hold_until;  /* clock: nothing is sent before */
-	int64_t hold_told;   /* the same, as its row has it; 0: none */
+	int64_t hold_stored; /* the same, as its row has it; 0: none */
 	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
-	int64_t sick_until;  /* clock: its rows could not be changed */
-	int64_t tokens;      /* of the rate, in thousandths */
-	int64_t refilled_ms; /* monotonic; 0: it begins full */
+	int64_t suspended_until; /* clock: its rows could not be changed */
+	int64_t tokens;          /* of the rate, in thousandths */
+	int64_t refilled_ms;     /* monotonic; 0: it begins full */
 	int inflight;
 	int64_t delivered, failed; /* by outcomes that are being settled */
 	void *own;                 /* the kind's */
@@ -97,20 +97,20 @@ struct channel {
 int channels_open(struct supervisor *s, struct err *e);
 /* Claims no more, and ends the loop when the answers are there to what is under
  * way, or a second later: what is cut off is unknown, and may be sent twice. */
-void channels_leave(struct supervisor *s);
+void channels_drain(struct supervisor *s);
 void channels_stop(struct supervisor *s); /* before the loop ends */
 void channels_free(struct supervisor *s); /* after it */
 void channels_tick(struct supervisor *s);
-int64_t channels_moved(const struct supervisor *s); /* outcomes so far */
+int64_t channels_outcomes(const struct supervisor *s); /* outcomes so far */
 
 struct channel *channel_find(struct supervisor *s, const char *name);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct supervisor *s, const char *name);
 /* More is to be tidied up than in one transaction; others have their turn
  * before. */
-void channels_rest(struct supervisor *s);
-void channel_look(struct supervisor *s,
-		  const char *name); /* something may be due */
+void channels_defer_cleanup(struct supervisor *s);
+void channel_hint_due(struct supervisor *s,
+		      const char *name); /* something may be due */
 void channels_on_due(uv_timer_t *t);
 void channel_set_error(struct channel *c, const char *text);
 /* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */

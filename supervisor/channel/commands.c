@@ -29,8 +29,9 @@ static void reload(void *arg, const struct err *failed)
 }
 
 /* After the commit the channel is what its row says; then who asked is told. */
-static void changed(struct supervisor *s, const char *name,
-		    struct completion done, bool really, const char *note)
+static void reload_and_complete(struct supervisor *s, const char *name,
+				struct completion done, bool really,
+				const char *note)
 {
 	struct reload *r = txn_alloc(&s->txn, sizeof *r);
 
@@ -62,7 +63,7 @@ static int put_channel(struct supervisor *s, const char *name,
 		rc = -1;
 	cJSON_Delete(def);
 	if (rc == 0)
-		changed(s, name, done, true, "stored");
+		reload_and_complete(s, name, done, true, "stored");
 	return rc;
 }
 
@@ -84,7 +85,7 @@ static int set_default(struct supervisor *s, const char *name, struct err *e)
 }
 
 /* Somebody who enables what is enabled has mended it, and wants it now. */
-static bool wake(struct supervisor *s, const char *name)
+static bool wake_channel(struct supervisor *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);
 
@@ -122,10 +123,11 @@ static int switch_channel(struct supervisor *s, const char *name,
 	if (n < 0 || log_channel_event(s, name, verb, e) ||
 	    control_audit(s->db, by, "channel.switch", name, NULL, e))
 		return -1;
-	if (n == 0 && !strcmp(verb, "enable") && wake(s, name))
-		changed(s, name, done, true, "started");
+	if (n == 0 && !strcmp(verb, "enable") && wake_channel(s, name))
+		reload_and_complete(s, name, done, true, "started");
 	else
-		changed(s, name, done, n > 0, n > 0 ? verb : "no change");
+		reload_and_complete(s, name, done, n > 0,
+				    n > 0 ? verb : "no change");
 	return 0;
 }
 
@@ -203,8 +205,8 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 
 /* What was posted with this key: 1, and its id, if it is the same; 0: nothing;
  * -1: something else. */
-static int posted(struct supervisor *s, const struct delivery_new *d,
-		  struct id *id, struct arena *a, struct err *e)
+static int find_posted(struct supervisor *s, const struct delivery_new *d,
+		       struct id *id, struct arena *a, struct err *e)
 {
 	struct delivery_by_source_key_in in = {d->source_key};
 	struct delivery_by_source_key_row row;
@@ -246,11 +248,11 @@ static int post(struct supervisor *s, struct channel *c,
 		const struct post_request *l, cJSON *body, struct id *id,
 		struct err *e)
 {
-	struct conversation_key talk = {.channel = c->name,
-					.peer = l->peer,
-					.sender = "",
-					.kind = "direct",
-					.agent = c->config.agent};
+	struct conversation_key conversation = {.channel = c->name,
+						.peer = l->peer,
+						.sender = "",
+						.kind = "direct",
+						.agent = c->config.agent};
 	struct delivery_new d = {.channel = c->name};
 	struct buf text = BUF_MAX(16u << 20);
 	struct conversation_row row;
@@ -260,7 +262,8 @@ static int post(struct supervisor *s, struct channel *c,
 	if (l->key)
 		d.source_key = arena_printf(&a, "key:%s", l->key);
 	if (rc == 0 && l->peer) {
-		rc = conversation_open(s->db, &talk, clock_now(), &row, &a, e);
+		rc = conversation_open(s->db, &conversation, clock_now(), &row,
+				       &a, e);
 		if (rc == 0)
 			d.conversation = row.id;
 	}
@@ -269,14 +272,14 @@ static int post(struct supervisor *s, struct channel *c,
 	json_add(&text, body);
 	d.body = text.p;
 	if (rc == 0)
-		rc = posted(s, &d, id, &a, e);
+		rc = find_posted(s, &d, id, &a, e);
 	if (rc == 0)
 		rc = add_posted(s, &d, body, id, e) ? -1 : 1;
 	else if (rc == 1)
 		rc = 0;
 	buf_fini(&text);
 	arena_fini(&a);
-	c->look = true;
+	c->may_be_due = true;
 	return rc;
 }
 
@@ -317,9 +320,11 @@ int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 }
 
 /* The conversation of an address, opened again. */
-static int open_again(struct supervisor *s, const struct delivery_row *row,
-		      const char *agent, struct conversation_row *talk,
-		      struct arena *a, struct err *e)
+static int reopen_conversation(struct supervisor *s,
+			       const struct delivery_row *row,
+			       const char *agent,
+			       struct conversation_row *conversation,
+			       struct arena *a, struct err *e)
 {
 	cJSON *address = json_parse_object("conversation", row->conversation,
 					   strlen(row->conversation), e);
@@ -330,7 +335,8 @@ static int open_again(struct supervisor *s, const struct delivery_row *row,
 		.kind = json_text(address, "kind", ""),
 		.agent = agent,
 	};
-	int rc = address ? conversation_open(s->db, &t, clock_now(), talk, a, e)
+	int rc = address ? conversation_open(s->db, &t, clock_now(),
+					     conversation, a, e)
 			 : -1;
 
 	cJSON_Delete(address);
@@ -339,13 +345,13 @@ static int open_again(struct supervisor *s, const struct delivery_row *row,
 
 /* One whose conversation went with a former channel (delivery_keep_address):
  * the channel that has the name now opens it again. */
-static int reopen(struct supervisor *s, const char *id, struct arena *a,
-		  struct err *e)
+static int readdress(struct supervisor *s, const char *id, struct arena *a,
+		     struct err *e)
 {
 	struct channel_config config;
-	struct conversation_row talk;
+	struct conversation_row conversation;
 	struct delivery_row row;
-	struct delivery_new way = {0};
+	struct delivery_new destination = {0};
 	int rc = sql_get(s->db, Q_DELIVERY_GET, &(struct delivery_get_in){id},
 			 &row, a, e);
 
@@ -354,15 +360,16 @@ static int reopen(struct supervisor *s, const char *id, struct arena *a,
 	rc = channel_settings(s, row.channel, &config, a, e);
 	if (rc != 1)
 		return rc; /* it ends as before */
-	if (open_again(s, &row, config.agent, &talk, a, e))
+	if (reopen_conversation(s, &row, config.agent, &conversation, a, e))
 		return -1;
-	way.channel = row.channel;
-	way.conversation = talk.id;
-	if (channel_fill(s, &way, a, e))
+	destination.channel = row.channel;
+	destination.conversation = conversation.id;
+	if (channel_fill(s, &destination, a, e))
 		return -1;
 	return sql_exec(s->db, Q_DELIVERY_READDRESS,
-			&(struct delivery_readdress_in){row.seq, talk.id,
-							way.ordering_key},
+			&(struct delivery_readdress_in){
+				row.seq, conversation.id,
+				destination.ordering_key},
 			e) < 0
 		       ? -1
 		       : 0;
@@ -392,7 +399,8 @@ static int change_delivery(struct supervisor *s, const char *id,
 	int rc;
 
 	if (text_check_word("verb", "retry|discard|resend", verb, e) ||
-	    txn_begin(&s->txn, e) || (verb[0] == 'r' && reopen(s, id, &a, e))) {
+	    txn_begin(&s->txn, e) ||
+	    (verb[0] == 'r' && readdress(s, id, &a, e))) {
 		arena_fini(&a);
 		return -1;
 	}
@@ -408,7 +416,7 @@ static int change_delivery(struct supervisor *s, const char *id,
 				   arena_printf(&a, "delivery.%s", verb), id,
 				   NULL, e);
 	if (rc == 0) {
-		channel_look(s, row.channel);
+		channel_hint_due(s, row.channel);
 		s->host_changed = true;
 		complete_later(s, done, made.text, true,
 			       verb[0] == 'd' ? "discarded" : "pending");

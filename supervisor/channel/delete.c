@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-#define STEP     16
-#define AT_LEAST 16      /* steps: most channels go at once, on any machine */
-#define SLICE_NS 4000000 /* of one turn of the loop … */
-#define PAUSE_MS 12      /* … and then others have theirs */
-#define SICK_MS  1000    /* after a failure */
+#define STEP       16
+#define AT_LEAST   16      /* steps: most channels go at once, on any machine */
+#define SLICE_NS   4000000 /* of one turn of the loop … */
+#define PAUSE_MS   12      /* … and then others have theirs */
+#define SUSPEND_MS 1000    /* after a failure */
 
 struct channel_delete_job {
 	uv_timer_t timer;
@@ -43,7 +43,7 @@ static void close_deleted(void *arg, const struct err *failed)
 		return;
 	channel_reload(g->sup, g->name);
 	if (g->with_log)
-		plugin_leave_log(g->sup, g->name);
+		plugin_delete_log_when_ended(g->sup, g->name);
 }
 
 static int log_channel_event(struct supervisor *s, const char *name,
@@ -80,7 +80,7 @@ static int slice(struct supervisor *s, const char *name, struct err *e)
 	return n > 0 ? 1 : n;
 }
 
-static int go_on(struct supervisor *s, struct err *e)
+static int delete_next_slice(struct supervisor *s, struct err *e)
 {
 	struct channel_removing_row row;
 	struct arena a = {0};
@@ -94,17 +94,17 @@ static int go_on(struct supervisor *s, struct err *e)
 	return n;
 }
 
-static void on_time(uv_timer_t *t)
+static void on_timer(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
 	struct err e;
-	int n = go_on(s, &e);
+	int n = delete_next_slice(s, &e);
 
 	if (n < 0)
 		log_error(LT("msg", "a channel cannot be removed"),
 			  LT("error", e.text));
 	if (n != 0)
-		uv_timer_start(t, on_time, n > 0 ? PAUSE_MS : SICK_MS, 0);
+		uv_timer_start(t, on_timer, n > 0 ? PAUSE_MS : SUSPEND_MS, 0);
 }
 
 static int delete_channel(struct supervisor *s, const char *name,
@@ -119,8 +119,8 @@ static int delete_channel(struct supervisor *s, const char *name,
 	    (left && log_channel_event(s, name, CHANNEL_REMOVING, e)))
 		return -1;
 	if (left)
-		uv_timer_start(&s->channels->deletion->timer, on_time, PAUSE_MS,
-			       0);
+		uv_timer_start(&s->channels->deletion->timer, on_timer,
+			       PAUSE_MS, 0);
 	complete_later(s, done, name, true,
 		       left ? "it is being removed" : "removed");
 	return 0;
@@ -144,7 +144,7 @@ int channel_delete_open(struct supervisor *s, struct err *e)
 	s->channels->deletion = r;
 	uv_timer_init(&s->loop, &r->timer);
 	r->timer.data = s;
-	uv_timer_start(&r->timer, on_time, PAUSE_MS, 0);
+	uv_timer_start(&r->timer, on_timer, PAUSE_MS, 0);
 	uv_unref((uv_handle_t *)&r->timer);
 	return 0;
 }

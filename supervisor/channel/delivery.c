@@ -82,8 +82,8 @@ void inflight_done(struct inflight *p, const struct outcome *o)
 	inflight_record_outcome(p->channel->sup, p);
 }
 
-int64_t inflight_next_try(const struct channel *c, int64_t attempts,
-			  int64_t expires_at, int64_t now)
+int64_t inflight_next_attempt(const struct channel *c, int64_t attempts,
+			      int64_t expires_at, int64_t now)
 {
 	uint32_t random;
 	int64_t at;
@@ -100,11 +100,11 @@ int64_t inflight_next_try(const struct channel *c, int64_t attempts,
 }
 
 /* The same after an outcome: the receiver may have asked for more time. */
-static int64_t next_try(const struct inflight *p, const struct delivery_end *d,
-			int64_t now)
+static int64_t next_attempt_after(const struct inflight *p,
+				  const struct delivery_end *d, int64_t now)
 {
-	int64_t at = inflight_next_try(p->channel, d->attempts,
-				       p->row.expires_at, now);
+	int64_t at = inflight_next_attempt(p->channel, d->attempts,
+					   p->row.expires_at, now);
 	int64_t asked = now + p->out.retry_ms;
 
 	if (at == OPT_NONE || p->out.retry_ms < 0 || asked <= at)
@@ -162,26 +162,27 @@ static void count_outcome(struct channel *c, const struct outcome *o,
 }
 
 /* Asked for, and it is as unknown as before: nobody waits for it any longer. */
-static void still_unknown(struct channel *c, const struct inflight *p,
-			  struct delivery_end *d, int64_t now)
+static void keep_unknown(struct channel *c, const struct inflight *p,
+			 struct delivery_end *d, int64_t now)
 {
 	if (d->event == DELIVERY_EV_ACK || d->event == DELIVERY_EV_FAIL) {
 		if (c)
-			c->asked = 0;
+			c->queries = 0;
 		return;
 	}
 	if (c)
-		inflight_not_answered(c, now);
+		inflight_query_failed(c, now);
 	d->event = DELIVERY_EV_KEEP;
 	d->remote_status = p->code;
 	d->detail = p->why;
 }
 
 /* Back into the queue, until its next attempt; or it had its last. */
-static void fails(struct channel *c, const struct inflight *p,
-		  struct delivery_end *d, int64_t now)
+static void schedule_retry(struct channel *c, const struct inflight *p,
+			   struct delivery_end *d, int64_t now)
 {
-	d->due_at = c && !p->out.no_try ? next_try(p, d, now) : now;
+	d->due_at = c && !p->out.not_counted ? next_attempt_after(p, d, now)
+					     : now;
 	if (d->due_at == OPT_NONE)
 		d->event = DELIVERY_EV_EXPIRE;
 }
@@ -194,13 +195,13 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 	int n;
 
 	if (c)
-		c->look = true; /* there is room, or it waits again */
+		c->may_be_due = true; /* there is room, or it waits again */
 	if (c && !p->asking)
 		count_outcome(c, &p->out, now);
 	if (p->asking)
-		still_unknown(c, p, &d, now);
+		keep_unknown(c, p, &d, now);
 	if (d.event == DELIVERY_EV_FAIL)
-		fails(c, p, &d, now);
+		schedule_retry(c, p, &d, now);
 	n = delivery_settle(s->db, &d, now, e);
 	if (n == 0 && d.from == DELIVERY_SENDING &&
 	    d.event == DELIVERY_EV_ACK) { /* after its lease, but it came */
@@ -208,7 +209,7 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 		n = delivery_settle(s->db, &d, now, e);
 	}
 	if (n > 0 && d.event == DELIVERY_EV_LOSE && c)
-		inflight_look_again(c, p->row.seq);
+		inflight_resolve_from(c, p->row.seq);
 	return n < 0 ? -1 : 0;
 }
 
@@ -228,14 +229,14 @@ static int write_counts(struct supervisor *s, struct err *e)
 
 /* They are counted once, also if they are settled twice because a commit
  * failed. */
-static void forget_counts(struct supervisor *s)
+static void clear_counts(struct supervisor *s)
 {
 	for (struct channel *c = s->channels->first; c; c = c->next)
 		c->delivered = c->failed = 0;
 }
 
 /* After the commit; if it failed they are settled again. */
-static void reconciled(void *arg, const struct err *failed)
+static void outcomes_committed(void *arg, const struct err *failed)
 {
 	struct inflight *list = arg;
 
@@ -285,13 +286,13 @@ static int record_list(struct supervisor *s, struct inflight *list,
 
 	if (txn_begin(&s->txn, e) || fault_point(FAULT_outcomes_recording, e))
 		return -1;
-	forget_counts(s);
+	clear_counts(s);
 	for (struct inflight *p = list; p; p = p->next, n++)
 		if (record_outcome(s, p, now, e))
 			return -1;
 	if (write_counts(s, e))
 		return -1;
-	txn_on_commit(&s->txn, reconciled, list);
+	txn_on_commit(&s->txn, outcomes_committed, list);
 	return n;
 }
 
@@ -344,7 +345,7 @@ int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e)
 		n = record_each(s, list, e);
 	}
 	if (n > 0) {
-		s->channels->moved += n;
+		s->channels->outcomes += n;
 		s->host_changed = true;
 	}
 	return n;

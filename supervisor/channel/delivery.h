@@ -9,7 +9,7 @@ struct outcome {
 	enum delivery_event event; /* ACK, FAIL, REFUSE or LOSE */
 	int64_t code;              /* the receiver's, or OPT_NONE */
 	int64_t retry_ms; /* it said so, for all of the channel; or -1 */
-	bool no_try;      /* FAIL: the attempt does not count */
+	bool not_counted; /* FAIL: the attempt does not count */
 	char detail[200];
 	char ref[128]; /* the platform's id */
 };
@@ -22,9 +22,9 @@ struct inflight {
 	struct delivery_claim_row row;
 	struct id attempt;
 	int64_t sent_at;
-	int64_t late_ms; /* uv_now at which it is given up */
-	bool asking;     /* it is unknown, and the channel is asked; … */
-	int64_t code;    /* … what its row says of that */
+	int64_t deadline_ms; /* uv_now at which it is given up */
+	bool asking;         /* it is unknown, and the channel is asked; … */
+	int64_t code;        /* … what its row says of that */
 	const char *why;
 	struct outcome out;
 	int64_t again_ms; /* uv_now before which `out` is not recorded again */
@@ -42,8 +42,8 @@ void inflight_done(struct inflight *p, const struct outcome *o);
 void inflight_record_outcome(struct supervisor *s,
 			     struct inflight *p); /* takes it */
 /* When the next attempt may be made after so many; OPT_NONE: none may be. */
-int64_t inflight_next_try(const struct channel *c, int64_t attempts,
-			  int64_t expires_at, int64_t now);
+int64_t inflight_next_attempt(const struct channel *c, int64_t attempts,
+			      int64_t expires_at, int64_t now);
 /* Up to `budget` outcomes; how many, or -1. An outcome that cannot be recorded
  * delays no other. */
 int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e);
@@ -64,7 +64,7 @@ void inflight_record_last(
 	struct supervisor *
 		s); /* A transaction was rolled back: what was thought done is not. Looks again,
  * later. */
-void inflight_rolled_back(struct supervisor *s);
+void inflight_reload(struct supervisor *s);
 void inflight_end_if_none(
 	struct supervisor *s); /* ends the loop if that is wanted and may be */
 
@@ -76,10 +76,10 @@ int inflight_expire(struct supervisor *s, struct err *e);
 int inflight_fail_orphans(struct supervisor *s,
 			  struct err *e); /* of a removed channel */
 /* The row `seq` became unknown, or left its queue. */
-void inflight_look_again(struct channel *c, int64_t seq);
+void inflight_resolve_from(struct channel *c, int64_t seq);
 int inflight_resolve_unknown(struct channel *c, struct err *e);
 /* The channel could not say what became of one; it is asked again later. */
-void inflight_not_answered(struct channel *c, int64_t now);
-void inflight_ask_again(struct channel *c, int64_t now); /* if it is time */
+void inflight_query_failed(struct channel *c, int64_t now);
+void inflight_retry_query(struct channel *c, int64_t now); /* if it is time */
 
 #endif

@@ -13,7 +13,7 @@ struct batch {
 };
 
 /* Claimed for a channel that leaves: not one byte has left. */
-static void give_back(struct supervisor *s, struct inflight *p)
+static void return_unsent(struct supervisor *s, struct inflight *p)
 {
 	p->channel = NULL;
 	p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
@@ -23,7 +23,7 @@ static void give_back(struct supervisor *s, struct inflight *p)
 
 /* Its conversation went with a former channel of this name: without it the
  * message would go to nobody, or to somebody else. */
-static bool is_astray(const struct inflight *p)
+static bool has_lost_conversation(const struct inflight *p)
 {
 	return p->row.conversation && !p->row.peer;
 }
@@ -32,7 +32,7 @@ static void send_one(struct channel *c, struct inflight *p)
 {
 	struct outcome lost;
 
-	if (!is_astray(p)) {
+	if (!has_lost_conversation(p)) {
 		c->ops->send(c, p);
 		return;
 	}
@@ -51,7 +51,7 @@ static void send_batch(void *arg, const struct err *failed)
 {
 	struct batch *b = arg;
 	struct channel *c = b->channel;
-	bool go = !failed && !c->leaving;
+	bool go = !failed && !c->draining;
 	struct err e;
 
 	if (go)
@@ -67,7 +67,7 @@ static void send_batch(void *arg, const struct err *failed)
 		if (failed) /* the row was never changed */
 			inflight_free(p);
 		else
-			give_back(c->sup, p);
+			return_unsent(c->sup, p);
 	}
 	if (go) {
 		if (c->ops->sent_all)
@@ -87,7 +87,8 @@ static struct inflight *inflight_of(struct channel *c,
 
 		p->attempt = rows[i].attempt;
 		p->sent_at = now;
-		p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
+		p->deadline_ms = (int64_t)uv_now(&c->sup->loop) +
+				 c->config.timeout;
 		*end = p;
 		end = &p->next;
 	}
@@ -96,7 +97,7 @@ static struct inflight *inflight_of(struct channel *c,
 }
 
 /* How many may leave now. */
-static int room(struct channel *c, int budget, int64_t now)
+static int free_slots(struct channel *c, int budget, int64_t now)
 {
 	int64_t n = c->config.inflight - c->inflight, rate = c->config.rate;
 	int64_t ms = clock_mono_ns() / 1000000; /* time is not set back here */
@@ -129,9 +130,10 @@ static int set_next(struct channel *c, int64_t now, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int take_rows(struct channel *c, const struct delivery_take *t,
-		     struct delivery_taken **rows, struct arena *a,
-		     struct err *e)
+static int store_in_transaction(struct channel *c,
+				const struct delivery_take *t,
+				struct delivery_taken **rows, struct arena *a,
+				struct err *e)
 {
 	struct supervisor *s = c->sup;
 	int n = txn_begin(&s->txn, e) ? -1
@@ -150,7 +152,7 @@ static int claim_rows(struct channel *c, const struct delivery_take *t,
 	struct txn *txn = &c->sup->txn;
 
 	txn_try_begin(txn);
-	return txn_try_end(txn, take_rows(c, t, rows, a, e), e);
+	return txn_try_end(txn, store_in_transaction(c, t, rows, a, e), e);
 }
 
 static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
@@ -180,17 +182,17 @@ static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
 }
 
 /* The row says how long it is held: for people, and for the next skepd. */
-static int note_hold(struct channel *c, int64_t now, struct err *e)
+static int store_hold(struct channel *c, int64_t now, struct err *e)
 {
 	int64_t until = c->hold_until > now ? c->hold_until : 0;
 	struct channel_hold_in in = {c->name, until ? until : OPT_NONE};
 
-	if (until == c->hold_told)
+	if (until == c->hold_stored)
 		return 0;
 	if (txn_begin(&c->sup->txn, e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_HOLD, &in, e) < 0)
 		return -1;
-	c->hold_told = until;
+	c->hold_stored = until;
 	return 0;
 }
 
@@ -199,28 +201,28 @@ int inflight_claim(struct channel *c, int budget, struct err *e)
 	int64_t now = clock_now();
 	int max, n;
 
-	if (note_hold(c, now, e))
+	if (store_hold(c, now, e))
 		return -1;
 
 	if (c->ops->pull) {
-		c->look = false;
+		c->may_be_due = false;
 		return c->ops->pull(c, e);
 	}
-	max = room(c, budget, now);
+	max = free_slots(c, budget, now);
 	if (max <= 0) {
 		bool rated = c->config.rate > 0 && !c->paused &&
 			     c->inflight < c->config.inflight;
 
 		/* With the hold over, or a token there, the timer comes. */
 		if (rated || c->hold_until > now) {
-			c->look = false;
+			c->may_be_due = false;
 			return set_next(c, now, e);
 		}
 		return 0;
 	}
 	n = claim_due(c, max, now, e);
 	if (n < max && n >= 0) {
-		c->look = false;
+		c->may_be_due = false;
 		if (set_next(c, now, e))
 			return -1;
 	}

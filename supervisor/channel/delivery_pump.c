@@ -12,7 +12,7 @@ static int pump_channel(struct channel *c, int budget, struct err *e)
 {
 	if (inflight_resolve_unknown(c, e) < 0)
 		return -1;
-	return c->look ? inflight_claim(c, budget, e) : 0;
+	return c->may_be_due ? inflight_claim(c, budget, e) : 0;
 }
 
 /* A channel whose rows cannot be changed waits, and the others do not. */
@@ -21,11 +21,11 @@ static int pump_each(struct supervisor *s, int budget, struct err *e)
 	struct channels *k = s->channels;
 	int64_t now = clock_now();
 
-	for (struct channel *c = k->first; c && budget > 0 && !k->going;
+	for (struct channel *c = k->first; c && budget > 0 && !k->draining;
 	     c = c->next) {
 		int n;
 
-		if (c->leaving || c->sick_until > now)
+		if (c->draining || c->suspended_until > now)
 			continue;
 		n = pump_channel(c, budget, e);
 		if (n >= 0) {
@@ -36,7 +36,7 @@ static int pump_each(struct supervisor *s, int budget, struct err *e)
 			return -1;
 		log_error(LT("msg", "deliveries cannot be claimed"),
 			  LT("channel", c->name), LT("error", e->text));
-		c->sick_until = now + DELIVERY_SICK_MS;
+		c->suspended_until = now + DELIVERY_SICK_MS;
 	}
 	return 0;
 }
@@ -50,7 +50,7 @@ static int pump_channels(struct supervisor *s, int budget, struct err *e)
 		return -1;
 	if (k->recovering)
 		return inflight_recover(s, e) < 0 ? -1 : 0;
-	if ((k->tidy && inflight_expire(s, e) < 0) ||
+	if ((k->cleanup && inflight_expire(s, e) < 0) ||
 	    (k->orphans && inflight_fail_orphans(s, e) < 0))
 		return -1;
 	return pump_each(s, budget - n, e);
@@ -74,29 +74,29 @@ void inflight_before_commit(struct supervisor *s)
 	struct channels *k = s->channels;
 	struct err e;
 
-	if (!k || k->closing || k->sick_until > clock_now())
+	if (!k || k->closing || k->suspended_until > clock_now())
 		return;
 	if (pump_channels(s, (int)s->config.channel_batch, &e)) {
 		log_error(LT("msg", "deliveries cannot be moved"),
 			  LT("error", e.text));
-		k->sick_until = clock_now() + DELIVERY_SICK_MS;
+		k->suspended_until = clock_now() + DELIVERY_SICK_MS;
 	}
 	inflight_set_timer(s);
 	inflight_end_if_none(s);
 }
 
 /* At once would be in the same turn of the loop, and so for ever. */
-void inflight_rolled_back(struct supervisor *s)
+void inflight_reload(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
 	if (!k)
 		return;
-	k->sick_until = clock_now() + DELIVERY_SICK_MS;
-	k->recovering = k->tidy = k->orphans = true;
+	k->suspended_until = clock_now() + DELIVERY_SICK_MS;
+	k->recovering = k->cleanup = k->orphans = true;
 	for (struct channel *c = k->first; c; c = c->next) {
-		c->look = c->resolve = true;
-		c->resolved_to = c->hold_told = 0;
+		c->may_be_due = c->resolve = true;
+		c->resolved_to = c->hold_stored = 0;
 	}
 }
 
@@ -105,11 +105,11 @@ void inflight_end_if_none(struct supervisor *s)
 	struct channels *k = s->channels;
 	bool busy = k->done != NULL;
 
-	if (!k->going)
+	if (!k->draining)
 		return;
 	for (struct channel *c = k->first; c; c = c->next)
 		busy |= !c->ops->pull && c->inflight > 0;
-	if (!busy || (int64_t)uv_now(&s->loop) >= k->gone_ms)
+	if (!busy || (int64_t)uv_now(&s->loop) >= k->drain_until_ms)
 		uv_stop(&s->loop);
 }
 
@@ -121,7 +121,7 @@ static void inflight_set_timer(struct supervisor *s)
 	for (struct channel *c = k->first; c; c = c->next) {
 		int64_t due = c->next_due;
 
-		if (due == OPT_NONE || c->paused || c->leaving ||
+		if (due == OPT_NONE || c->paused || c->draining ||
 		    !c->ops->ready(c))
 			continue;
 		if (due < c->hold_until)

@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 #define RECOVER_ROWS 500 /* in one transaction */
-#define TIDY_ROWS    200 /* in one turn of the loop */
+#define CLEANUP_ROWS 200 /* in one turn of the loop */
 
 /* Asks the channel. False: it cannot say. */
-static bool ask_channel(struct channel *c, const struct delivery_row *row)
+static bool query_channel(struct channel *c, const struct delivery_row *row)
 {
 	struct delivery_claim_row claim = {
 		.seq = row->seq,
@@ -26,7 +26,7 @@ static bool ask_channel(struct channel *c, const struct delivery_row *row)
 	};
 	struct inflight *p;
 
-	if (!c->ops->ask)
+	if (!c->ops->query)
 		return false;
 	p = inflight_new(c, &claim);
 	p->asking = true;
@@ -35,8 +35,8 @@ static bool ask_channel(struct channel *c, const struct delivery_row *row)
 			 row->attempt_id);
 	p->code = row->remote_status;
 	p->why = arena_text(&p->arena, row->detail);
-	p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
-	if (c->ops->ask(c, p))
+	p->deadline_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
+	if (c->ops->query(c, p))
 		return true;
 	inflight_free(p);
 	return false;
@@ -53,44 +53,44 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 
 	d.event = DELIVERY_EV_KEEP;
 	if (c->idempotent)
-		d.due_at = inflight_next_try(c, row->attempts, row->expires_at,
-					     now);
+		d.due_at = inflight_next_attempt(c, row->attempts,
+						 row->expires_at, now);
 	if (d.due_at != OPT_NONE) {
 		d.event = DELIVERY_EV_FAIL;
 		d.detail = "sent again with the same key";
-	} else if (!c->idempotent && ask_channel(c, row)) {
+	} else if (!c->idempotent && query_channel(c, row)) {
 		return 0;
 	} else if (!row->is_queued) {
 		return 0; /* nobody waits for it */
 	}
-	c->look = true;
+	c->may_be_due = true;
 	return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
 }
 
-void inflight_not_answered(struct channel *c, int64_t now)
+void inflight_query_failed(struct channel *c, int64_t now)
 {
 	uint32_t random;
 
-	if (c->ask_at != OPT_NONE)
+	if (c->query_at != OPT_NONE)
 		return;
 	id_random(&random, sizeof random);
-	c->ask_at = now +
-		    backoff_spread(backoff_next(++c->asked, c->config.backoff,
-						c->config.backoff_max),
-				   random);
+	c->query_at = now + backoff_spread(backoff_next(++c->queries,
+							c->config.backoff,
+							c->config.backoff_max),
+					   random);
 }
 
-void inflight_ask_again(struct channel *c, int64_t now)
+void inflight_retry_query(struct channel *c, int64_t now)
 {
-	if (c->ask_at == OPT_NONE || c->ask_at > now)
+	if (c->query_at == OPT_NONE || c->query_at > now)
 		return;
-	c->ask_at = OPT_NONE;
-	inflight_look_again(c, 1);
+	c->query_at = OPT_NONE;
+	inflight_resolve_from(c, 1);
 }
 
-void inflight_look_again(struct channel *c, int64_t seq)
+void inflight_resolve_from(struct channel *c, int64_t seq)
 {
-	c->look = c->resolve = true;
+	c->may_be_due = c->resolve = true;
 	if (c->resolved_to >= seq)
 		c->resolved_to = seq - 1;
 }
@@ -155,7 +155,7 @@ static int end_row(struct supervisor *s, const struct delivery_row *row,
 	if (delivery_settle(s->db, &d, clock_now(), e) < 0)
 		return -1;
 	if (c)
-		inflight_look_again(c, row->seq);
+		inflight_resolve_from(c, row->seq);
 	s->host_changed = true;
 	return 0;
 }
@@ -197,15 +197,15 @@ int inflight_recover(struct supervisor *s, struct err *e)
 int inflight_expire(struct supervisor *s, struct err *e)
 {
 	int64_t now = clock_now();
-	struct delivery_overdue_in overdue = {now, TIDY_ROWS};
-	struct delivery_too_old_in too_old = {now, TIDY_ROWS};
+	struct delivery_overdue_in overdue = {now, CLEANUP_ROWS};
+	struct delivery_too_old_in too_old = {now, CLEANUP_ROWS};
 	struct delivery_row *late, *old;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, TIDY_ROWS,
+	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, CLEANUP_ROWS,
 			    &late, &a, e);
 	int m = n < 0 ? -1
 		      : sql_collect(s->db, Q_DELIVERY_TOO_OLD, &too_old,
-				    TIDY_ROWS, &old, &a, e);
+				    CLEANUP_ROWS, &old, &a, e);
 
 	if (n + m > 0 &&
 	    (txn_begin(&s->txn, e) ||
@@ -213,19 +213,19 @@ int inflight_expire(struct supervisor *s, struct err *e)
 	     end_all(s, old, m, DELIVERY_EV_EXPIRE, "too old", e)))
 		m = -1;
 	arena_fini(&a);
-	s->channels->tidy = m < 0;
-	if (n == TIDY_ROWS || m == TIDY_ROWS)
-		channels_rest(s);
+	s->channels->cleanup = m < 0;
+	if (n == CLEANUP_ROWS || m == CLEANUP_ROWS)
+		channels_defer_cleanup(s);
 	return m < 0 ? -1 : n + m;
 }
 
 int inflight_fail_orphans(struct supervisor *s, struct err *e)
 {
-	struct delivery_orphan_in in = {TIDY_ROWS};
+	struct delivery_orphan_in in = {CLEANUP_ROWS};
 	struct delivery_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, TIDY_ROWS, &rows, &a,
-			    e);
+	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, CLEANUP_ROWS, &rows,
+			    &a, e);
 
 	if (n > 0 &&
 	    (txn_begin(&s->txn, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
@@ -234,6 +234,6 @@ int inflight_fail_orphans(struct supervisor *s, struct err *e)
 	arena_fini(&a);
 	s->channels->orphans = n < 0;
 	if (n > 0) /* the next of their lines come to the front */
-		channels_rest(s);
+		channels_defer_cleanup(s);
 	return n;
 }

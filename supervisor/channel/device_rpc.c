@@ -217,9 +217,9 @@ static void call(struct supervisor *s, const char *channel, const cJSON *ask,
 	add_rpc_error(answer, "method_not_found", "Unknown method");
 }
 
-int rpc_answer(struct supervisor *s, const char *channel,
-	       const char *conversation, const struct inbound_message *m,
-	       struct err *e)
+int device_rpc_answer(struct supervisor *s, const char *channel,
+		      const char *conversation, const struct inbound_message *m,
+		      struct err *e)
 {
 	const char *text = json_text(m->body, "text", "");
 	cJSON *ask = json_parse("request", text, strlen(text), e);
@@ -248,7 +248,7 @@ int rpc_answer(struct supervisor *s, const char *channel,
 				     delivery_event_new(s, &d, id.text, now, e)
 			     ? -1
 			     : 0;
-	channel_look(s, channel);
+	channel_hint_due(s, channel);
 	arena_fini(&a);
 	cJSON_Delete(ask);
 	cJSON_Delete(body);

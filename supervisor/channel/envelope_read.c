@@ -277,7 +277,7 @@ static int read_plain(struct inbound_message *m, const cJSON *json,
 	return 0;
 }
 
-static int check_said(const struct inbound_message *m, struct err *e)
+static int check_content_present(const struct inbound_message *m, struct err *e)
 {
 	if (!strcmp(m->type, "message") && !has_text(m->body, "text") &&
 	    cJSON_GetArraySize(cJSON_GetObjectItem(m->body, "attachments")) ==
@@ -306,7 +306,7 @@ static int check_keys(const struct inbound_message *m, struct err *e)
 
 /* What our own webhook channels send: {"type", "timestamp", "data"}. Its agent
  * and session are those of the home that sent it; the agent is who speaks. */
-static const cJSON *unwrap(const cJSON *json)
+static const cJSON *unwrap_skep(const cJSON *json)
 {
 	const cJSON *data = cJSON_GetObjectItemCaseSensitive(json, "data");
 
@@ -316,7 +316,7 @@ static const cJSON *unwrap(const cJSON *json)
 		       : NULL;
 }
 
-static int read_ours(struct inbound_message *m, const cJSON *data,
+static int read_skep(struct inbound_message *m, const cJSON *data,
 		     struct err *e)
 {
 	if (read_plain(m, data, e))
@@ -330,7 +330,7 @@ static int read_ours(struct inbound_message *m, const cJSON *data,
 int inbound_message_read(struct inbound_message *out, const cJSON *json,
 			 struct err *e)
 {
-	const cJSON *ours = unwrap(json);
+	const cJSON *skep_data = unwrap_skep(json);
 	int rc;
 
 	*out = (struct inbound_message){0};
@@ -339,10 +339,11 @@ int inbound_message_read(struct inbound_message *out, const cJSON *json,
 			       "a message must be a JSON object");
 	rc = cJSON_GetObjectItemCaseSensitive(json, "message_type")
 		     ? read_envelope(out, json, e)
-	     : ours ? read_ours(out, ours, e)
-		    : read_plain(out, json, e);
+	     : skep_data ? read_skep(out, skep_data, e)
+			 : read_plain(out, json, e);
 	if (rc == 0)
-		rc = check_keys(out, e) || check_said(out, e) ? -1 : 0;
+		rc = check_keys(out, e) || check_content_present(out, e) ? -1
+									 : 0;
 	if (rc)
 		inbound_message_fini(out);
 	return rc;

@@ -133,7 +133,7 @@ static bool is_storage_failure(const struct err *e)
 }
 
 /* What the message leads to: a run, or a dead letter that says why not. */
-static int act_on(struct inbound_ctx *t, struct err *e)
+static int process_message(struct inbound_ctx *t, struct err *e)
 {
 	struct err why;
 	struct inbound_set_in set;
@@ -199,7 +199,7 @@ static int rebind(struct inbound_ctx *t, struct err *e)
 static int open_conversation(struct inbound_ctx *t, struct err *e)
 {
 	const struct inbound_message *m = t->arrival;
-	struct conversation_key talk = {
+	struct conversation_key conversation = {
 		.channel = t->row.channel,
 		.peer = m->peer,
 		.sender = m->sender,
@@ -210,7 +210,7 @@ static int open_conversation(struct inbound_ctx *t, struct err *e)
 	struct conversation_touch_in touch = {.inbound = true,
 					      .now = t->row.received_at};
 
-	if (conversation_open(t->sup->db, &talk, t->row.received_at,
+	if (conversation_open(t->sup->db, &conversation, t->row.received_at,
 			      &t->conversation, &t->arena, e) ||
 	    rebind(t, e))
 		return -1;
@@ -245,7 +245,7 @@ static int store(struct inbound_ctx *t, struct err *e)
 		       : 0;
 }
 
-static int take_new(struct inbound_ctx *t, struct err *e)
+static int store_new(struct inbound_ctx *t, struct err *e)
 {
 	const struct inbound_message *m = t->arrival;
 
@@ -257,10 +257,10 @@ static int take_new(struct inbound_ctx *t, struct err *e)
 	t->row.received_at = clock_now();
 	if (!t->row.external_id)
 		t->row.external_id = t->row.id;
-	if (store(t, e) || act_on(t, e))
+	if (store(t, e) || process_message(t, e))
 		return -1;
 	if (!strcmp(m->type, "request") &&
-	    rpc_answer(t->sup, t->row.channel, t->conversation.id, m, e))
+	    device_rpc_answer(t->sup, t->row.channel, t->conversation.id, m, e))
 		return -1;
 	return log_inbound_event(t, e) || fault_point(FAULT_inbound_storing, e)
 		       ? -1
@@ -277,7 +277,8 @@ static void stored(void *arg, const struct err *failed)
 }
 
 /* Whoever brings it must not take it for wrong, and forget it. */
-static int not_now(struct supervisor *s, const char *channel, struct err *e)
+static int not_accepting(struct supervisor *s, const char *channel,
+			 struct err *e)
 {
 	(void)channel_closed(s, channel, e);
 	if (e->code == ERR_CONFLICT)
@@ -297,7 +298,7 @@ static int accept_message(struct supervisor *s, const char *channel,
 		return err_set(e, ERR_UNAVAILABLE, "skepd is shutting down");
 	t.channel = channel_accepting(s, channel);
 	if (!t.channel)
-		return not_now(s, channel, e);
+		return not_accepting(s, channel, e);
 	t.row.channel = t.channel->name;
 	t.row.external_id = m->external_id;
 	if (txn_begin(&s->txn, e))
@@ -308,7 +309,7 @@ static int accept_message(struct supervisor *s, const char *channel,
 			&(struct inbound_find_in){channel, m->external_id},
 			&known, &t.arena, e);
 	if (found == 0)
-		found = take_new(&t, e) ? -1 : 0;
+		found = store_new(&t, e) ? -1 : 0;
 	if (found >= 0) {
 		txn_on_commit(&s->txn, stored, NULL);
 		complete_later(s, done, found ? known.id : t.row.id, found == 0,
@@ -318,9 +319,9 @@ static int accept_message(struct supervisor *s, const char *channel,
 	return found < 0 ? -1 : 0;
 }
 
-int inbound_take(struct supervisor *s, const char *channel,
-		 const struct inbound_message *m, struct completion done,
-		 struct err *e)
+int inbound_accept(struct supervisor *s, const char *channel,
+		   const struct inbound_message *m, struct completion done,
+		   struct err *e)
 {
 	txn_try_begin(&s->txn);
 	return txn_try_end(&s->txn, accept_message(s, channel, m, done, e), e);
@@ -350,7 +351,7 @@ static int find_conversation(struct inbound_ctx *t, struct err *e)
 {
 	struct conversation_get_in key = {t->row.conversation};
 	struct conversation_row *c = &t->conversation;
-	struct conversation_key talk;
+	struct conversation_key conversation;
 	int found = t->row.conversation
 			    ? sql_get(t->sup->db, Q_CONVERSATION_GET, &key, c,
 				      &t->arena, e)
@@ -364,7 +365,7 @@ static int find_conversation(struct inbound_ctx *t, struct err *e)
 		return channel_closed(t->sup, t->row.channel, e);
 	if (found < 0)
 		return -1;
-	talk = (struct conversation_key){
+	conversation = (struct conversation_key){
 		.channel = t->row.channel,
 		.peer = c->peer,
 		.sender = t->row.sender,
@@ -372,7 +373,8 @@ static int find_conversation(struct inbound_ctx *t, struct err *e)
 		.title = c->title,
 		.agent = t->channel->config.agent,
 	};
-	if (conversation_open(t->sup->db, &talk, clock_now(), c, &t->arena, e))
+	if (conversation_open(t->sup->db, &conversation, clock_now(), c,
+			      &t->arena, e))
 		return -1;
 	t->row.conversation = c->id;
 	return 0;
@@ -388,7 +390,7 @@ static int retry_message(struct supervisor *s, const char *id, const char *by,
 		rc = read_dead(&t, id, e) || find_conversation(&t, e);
 	t.row.reason = t.row.detail = NULL;
 	if (rc == 0)
-		rc = act_on(&t, e) || log_inbound_event(&t, e) ||
+		rc = process_message(&t, e) || log_inbound_event(&t, e) ||
 		     control_audit(s->db, by, "inbound.retry", id, NULL, e);
 	if (rc == 0)
 		complete_later(s, done, id, !strcmp(t.row.state, "queued"),

@@ -14,9 +14,9 @@
  * done's result: id of the inbound row, changed false if it was known, and the
  * row's state as the note.
  */
-int inbound_take(struct supervisor *s, const char *channel,
-		 const struct inbound_message *m, struct completion done,
-		 struct err *e);
+int inbound_accept(struct supervisor *s, const char *channel,
+		   const struct inbound_message *m, struct completion done,
+		   struct err *e);
 
 /* A dead one again: it becomes a run, or is dead once more. */
 int inbound_retry(struct supervisor *s, const char *id, const char *by,
@@ -26,8 +26,8 @@ int inbound_discard(struct supervisor *s, const char *id, const char *by,
 
 /* device_rpc.c: answers a device's request (channels.list, messages.history) with a
  * delivery to the sender. */
-int rpc_answer(struct supervisor *s, const char *channel,
-	       const char *conversation, const struct inbound_message *m,
-	       struct err *e);
+int device_rpc_answer(struct supervisor *s, const char *channel,
+		      const char *conversation, const struct inbound_message *m,
+		      struct err *e);
 
 #endif

@@ -14,7 +14,7 @@ struct channel *channel_accepting(struct supervisor *s, const char *name)
 
 	while (c && strcmp(c->name, name) != 0)
 		c = c->next;
-	if (c && c->leaving &&
+	if (c && c->draining &&
 	    (channels_get(s->db, name, &row, &a, &e) || !row.is_enabled))
 		c = NULL;
 	arena_fini(&a);

@@ -28,16 +28,16 @@
 #define WAIT_MS   1000 /* after a failure; doubles with each further one … */
 #define WAITS_MAX 6    /* … so often */
 
-struct want { /* a file that is to be looked at */
-	struct want *next;
+struct pending_agent { /* a file that is to be looked at */
+	struct pending_agent *next;
 	char agent[AGENT_MAX];
 	int failures;   /* of the looks before, one after the other */
 	int64_t due_ms; /* uv_now */
 };
 
 struct outbox {
-	struct want *first;
-	struct want **end;
+	struct pending_agent *first;
+	struct pending_agent **end;
 	struct job *jobs;        /* at most one of an agent */
 	struct job *scan;        /* that reads for the look at all files */
 	char scanned[AGENT_MAX]; /* of the look at all files: up to here */
@@ -138,11 +138,11 @@ static void job_free(struct job *j)
 }
 
 static void next_job(struct supervisor *s);
-static void add_want(struct supervisor *s, const char *agent, int failures);
+static void add_pending(struct supervisor *s, const char *agent, int failures);
 
-enum over { ALL_TAKEN, MORE, FAILED };
+enum job_result { ALL_STORED, MORE, FAILED };
 
-static void job_over(struct supervisor *s, struct job *j, enum over how)
+static void finish_job(struct supervisor *s, struct job *j, enum job_result how)
 {
 	struct outbox *o = s->channels->outbox;
 	struct job **at = &o->jobs;
@@ -152,14 +152,14 @@ static void job_over(struct supervisor *s, struct job *j, enum over how)
 	*at = j->next;
 	if (o->scan == j)
 		o->scan = NULL;
-	if (how != ALL_TAKEN)
-		add_want(s, j->agent, how == FAILED ? j->failures + 1 : 0);
+	if (how != ALL_STORED)
+		add_pending(s, j->agent, how == FAILED ? j->failures + 1 : 0);
 	job_free(j);
 	next_job(s);
 }
 
 /* After the commit of the deliveries: now the file may forget. */
-static void mark_now(void *arg, const struct err *failed)
+static void mark_after_commit(void *arg, const struct err *failed)
 {
 	struct job *j = arg;
 	struct supervisor *s = j->sup;
@@ -173,7 +173,7 @@ static void mark_now(void *arg, const struct err *failed)
 		log_warn(LT("msg", "an outbox is looked at again"),
 			 LT("agent", j->agent),
 			 LT("error", failed ? failed->text : e.text));
-		job_over(s, j, FAILED);
+		finish_job(s, j, FAILED);
 		return;
 	}
 	j->mark = true;
@@ -188,12 +188,12 @@ static int store_rows(struct supervisor *s, const struct job *j, struct err *e)
 		struct outbox_entry l = {j->agent, j->rows[i].session,
 					 j->rows[i].box};
 
-		rc = outbox_take_row(s, &l, e);
+		rc = outbox_route(s, &l, e);
 	}
 	return rc;
 }
 
-static void take_rows(struct supervisor *s, struct job *j)
+static void store_in_transaction(struct supervisor *s, struct job *j)
 {
 	struct err e;
 
@@ -201,11 +201,11 @@ static void take_rows(struct supervisor *s, struct job *j)
 	if (txn_try_end(&s->txn, store_rows(s, j, &e), &e)) {
 		log_error(LT("msg", "an outbox cannot be taken over"),
 			  LT("agent", j->agent), LT("error", e.text));
-		job_over(s, j, FAILED);
+		finish_job(s, j, FAILED);
 		return;
 	}
 	s->host_changed = true;
-	txn_on_commit(&s->txn, mark_now, j);
+	txn_on_commit(&s->txn, mark_after_commit, j);
 }
 
 static void outbox_done(struct agent_work *w)
@@ -225,11 +225,11 @@ static void outbox_done(struct agent_work *w)
 		log_warn(LT("msg", "an outbox cannot be read"),
 			 LT("agent", j->agent), LT("error", j->err.text));
 	if (j->rc)
-		job_over(s, j, FAILED);
+		finish_job(s, j, FAILED);
 	else if (j->mark || j->n == 0)
-		job_over(s, j, j->n == ROWS_MAX ? MORE : ALL_TAKEN);
+		finish_job(s, j, j->n == ROWS_MAX ? MORE : ALL_STORED);
 	else
-		take_rows(s, j);
+		store_in_transaction(s, j);
 	if (scanned)
 		next_job(s);
 }
@@ -268,9 +268,9 @@ static bool has_job(const struct outbox *o, const char *agent)
 }
 
 /* The first that is due, of an agent that has no job. */
-static struct want *take_want(struct outbox *o, int64_t now)
+static struct pending_agent *pop_pending(struct outbox *o, int64_t now)
 {
-	struct want **at = &o->first, *w;
+	struct pending_agent **at = &o->first, *w;
 
 	while (*at && ((*at)->due_ms > now || has_job(o, (*at)->agent)))
 		at = &(*at)->next;
@@ -287,9 +287,9 @@ static struct want *take_want(struct outbox *o, int64_t now)
 static void next_job(struct supervisor *s)
 {
 	struct outbox *o = s->channels->outbox;
-	struct want *w;
+	struct pending_agent *w;
 
-	while (!o->closing && (w = take_want(o, (int64_t)uv_now(&s->loop)))) {
+	while (!o->closing && (w = pop_pending(o, (int64_t)uv_now(&s->loop)))) {
 		struct agent_database_get_in key = {w->agent};
 		struct agent_database_row row;
 		struct arena a = {0};
@@ -319,11 +319,11 @@ static void next_job(struct supervisor *s)
 	}
 }
 
-static void add_want(struct supervisor *s, const char *agent, int failures)
+static void add_pending(struct supervisor *s, const char *agent, int failures)
 {
 	struct outbox *o = s->channels->outbox;
 	int doubled = failures < WAITS_MAX ? failures : WAITS_MAX;
-	struct want *w;
+	struct pending_agent *w;
 
 	for (w = o->first; w; w = w->next)
 		if (!strcmp(w->agent, agent))
@@ -346,7 +346,7 @@ static void on_outbox_hint(struct supervisor *s, const struct hint *h)
 
 	if (!o || o->closing)
 		return;
-	add_want(s, h->agent, 0);
+	add_pending(s, h->agent, 0);
 	next_job(s);
 }
 
@@ -374,14 +374,14 @@ int outbox_open(struct supervisor *s, struct err *e)
 void outbox_close(struct supervisor *s)
 {
 	struct outbox *o = s->channels->outbox;
-	struct want *w;
+	struct pending_agent *w;
 
 	if (!o)
 		return;
 	for (struct job *j = o->jobs; j; j = j->next)
 		j->sup = NULL; /* frees itself */
 	o->jobs = NULL;
-	while ((w = take_want(o, INT64_MAX)))
+	while ((w = pop_pending(o, INT64_MAX)))
 		free(w);
 	free(o);
 	s->channels->outbox = NULL;

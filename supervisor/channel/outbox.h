@@ -14,7 +14,7 @@ struct outbox_entry {
 	struct outbox_row box;
 };
 
-int outbox_take_row(struct supervisor *s, const struct outbox_entry *r,
-		    struct err *e);
+int outbox_route(struct supervisor *s, const struct outbox_entry *r,
+		 struct err *e);
 
 #endif

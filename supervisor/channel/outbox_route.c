@@ -15,8 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char went[] = "its conversation was deleted with its "
-			   "channel, so the receiver is unknown";
+static const char conversation_deleted[] =
+	"its conversation was deleted with its "
+	"channel, so the receiver is unknown";
 
 /* A peer of a channel that there is; else it goes by the channel alone. */
 static int open_peer(struct supervisor *s, const struct outbox_entry *r,
@@ -42,9 +43,11 @@ static int open_peer(struct supervisor *s, const struct outbox_entry *r,
 }
 
 /* The conversation that the target or the session means: 1; 0: none; -1. */
-static int find_talk(struct supervisor *s, const struct outbox_entry *r,
-		     const cJSON *target, struct conversation_row *conv,
-		     struct arena *a, struct err *e)
+static int find_conversation_row(struct supervisor *s,
+				 const struct outbox_entry *r,
+				 const cJSON *target,
+				 struct conversation_row *conv, struct arena *a,
+				 struct err *e)
 {
 	const char *peer = json_text(target, "conversation", NULL);
 	struct conversation_route_in key = {r->agent, r->session};
@@ -60,15 +63,15 @@ static int find_talk(struct supervisor *s, const struct outbox_entry *r,
 /* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
  * Neither: where the session was last spoken to from, else the default. 0; 1:
  * whom it was for is not known any more; -1. */
-static int find_way(struct supervisor *s, const struct outbox_entry *r,
-		    const cJSON *target, struct delivery_new *d,
-		    struct arena *a, struct err *e)
+static int find_destination(struct supervisor *s, const struct outbox_entry *r,
+			    const cJSON *target, struct delivery_new *d,
+			    struct arena *a, struct err *e)
 {
 	const char *channel = json_text(target, "channel", NULL);
 	const char *peer = json_text(target, "conversation", NULL);
 	struct conversation_row conv;
 	struct channel_row row;
-	int found = find_talk(s, r, target, &conv, a, e);
+	int found = find_conversation_row(s, r, target, &conv, a, e);
 
 	if (found == 1) {
 		d->channel = conv.channel;
@@ -110,8 +113,8 @@ static int dead_letter(struct supervisor *s, const char *id, const char *why,
 
 /* A channel that does not exist: to be tried again when it does. One that is
  * disabled lets it wait. */
-static int dead_letter_lost(struct supervisor *s, const char *id,
-			    const char *channel, struct err *e)
+static int dead_letter_if_no_channel(struct supervisor *s, const char *id,
+				     const char *channel, struct err *e)
 {
 	struct channel_row known;
 	struct arena a = {0};
@@ -152,11 +155,12 @@ static int put_delivery(struct supervisor *s, const struct channel *c,
 		rc = attachments_use(s->db, id.text, body, e) ||
 				     delivery_event_new(s, d, id.text, now,
 							e) ||
-				     (why_dead ? dead_letter(s, id.text,
-							     why_dead, e)
-					       : !c && dead_letter_lost(
-							       s, id.text,
-							       d->channel, e))
+				     (why_dead
+					      ? dead_letter(s, id.text,
+							    why_dead, e)
+					      : !c && dead_letter_if_no_channel(
+							      s, id.text,
+							      d->channel, e))
 			     ? -1
 			     : 0;
 	cJSON_Delete(body);
@@ -176,12 +180,12 @@ static int add_delivery(struct supervisor *s, const struct outbox_entry *r,
 		.body = r->box.body};
 	struct channel *c;
 	struct arena a = {0};
-	int rc = find_way(s, r, target, &d, &a, e);
-	const char *why = rc == 1 ? went : NULL;
+	int rc = find_destination(s, r, target, &d, &a, e);
+	const char *why = rc == 1 ? conversation_deleted : NULL;
 
 	c = rc >= 0 ? channel_find(s, d.channel) : NULL;
 	if (c)
-		c->look = true;
+		c->may_be_due = true;
 	if (rc >= 0)
 		rc = channel_fill(s, &d, &a, e);
 	if (rc == 0)
@@ -265,8 +269,8 @@ static int add_message(struct supervisor *s, const struct outbox_entry *r,
 	return rc < 0 ? -1 : 0;
 }
 
-int outbox_take_row(struct supervisor *s, const struct outbox_entry *r,
-		    struct err *e)
+int outbox_route(struct supervisor *s, const struct outbox_entry *r,
+		 struct err *e)
 {
 	cJSON *target = json_parse_object("target", r->box.target,
 					  strlen(r->box.target), e);

@@ -111,7 +111,7 @@ static void show_delivery(void *arg, const struct err *failed)
 }
 
 /* Nothing is there for it: it goes, or waits on. */
-static struct waiter **pass(struct waiter **at, int64_t now)
+static struct waiter **answer_if_expired(struct waiter **at, int64_t now)
 {
 	struct waiter *w = *at;
 
@@ -140,7 +140,7 @@ static int pull_pull(struct channel *c, struct err *e)
 			return -1;
 		}
 		if (!p) {
-			at = pass(at, now);
+			at = answer_if_expired(at, now);
 			continue;
 		}
 		*at = w->next;
@@ -161,10 +161,10 @@ static void pull_tick(struct channel *c)
 	struct inflight *next;
 
 	while (*at)
-		at = pass(at, now);
+		at = answer_if_expired(at, now);
 	for (struct inflight *p = t->shown; p; p = next) {
 		next = p->next;
-		if (p->late_ms <= now)
+		if (p->deadline_ms <= now)
 			end_inflight(t, p, DELIVERY_EV_LOSE,
 				     "the client did not acknowledge it");
 	}
@@ -184,7 +184,7 @@ void pull_wait(struct channel *c, const char *conversation, int64_t ms,
 	w->arg = arg;
 	w->next = t->waiters;
 	t->waiters = w;
-	c->look = true;
+	c->may_be_due = true;
 }
 
 bool pull_ack(struct channel *c, const char *delivery)

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP     16
-#define SLICE_NS 4000000 /* of one turn of the loop … */
-#define PAUSE_MS 20      /* … and then others have theirs */
-#define LOOK_MS  (10 * 60000)
-#define LEAST_MS 1000
-#define PARTS    8 /* of the shortest time to keep: how late it may be */
+#define STEP              16
+#define SLICE_NS          4000000 /* of one turn of the loop … */
+#define PAUSE_MS          20      /* … and then others have theirs */
+#define PRUNE_INTERVAL_MS (10 * 60000)
+#define LEAST_MS          1000
+#define PARTS             8 /* of the shortest time to keep: how late it may be */
 
 struct retention {
 	uv_timer_t timer;
@@ -27,26 +27,26 @@ struct retention {
 	int64_t bytes;       /* of attachments that are gone */
 };
 
-static int64_t edge(int64_t keep, int64_t now)
+static int64_t cutoff(int64_t keep, int64_t now)
 {
 	return keep ? now - keep : 0;
 }
 
-static struct retention_options ask_of(const struct config *c, int64_t now)
+static struct retention_options options_of(const struct config *c, int64_t now)
 {
 	return (struct retention_options){
-		.deliveries_before = edge(c->channel_keep, now),
-		.inbound_before = edge(c->channel_keep_inbound, now),
-		.dead_before = edge(c->channel_keep_dead, now),
+		.deliveries_before = cutoff(c->channel_keep, now),
+		.inbound_before = cutoff(c->channel_keep_inbound, now),
+		.dead_before = cutoff(c->channel_keep_dead, now),
 	};
 }
 
 /* Until the next walk: what is kept for long need not go to the minute. */
-static int64_t wait_of(const struct config *c)
+static int64_t next_interval(const struct config *c)
 {
 	const int64_t keeps[] = {c->channel_keep, c->channel_keep_inbound,
 				 c->channel_keep_dead};
-	int64_t wait = LOOK_MS;
+	int64_t wait = PRUNE_INTERVAL_MS;
 
 	for (size_t i = 0; i < sizeof keeps / sizeof keeps[0]; i++)
 		if (keeps[i] && keeps[i] / PARTS < wait)
@@ -54,7 +54,7 @@ static int64_t wait_of(const struct config *c)
 	return wait < LEAST_MS ? LEAST_MS : wait;
 }
 
-static void walked(void *arg, const struct err *failed)
+static void batch_committed(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;
 
@@ -82,7 +82,7 @@ static int slice(struct supervisor *s, struct retire *r, struct err *e)
 
 	if (txn_begin(&s->txn, e))
 		return -1;
-	txn_on_commit(&s->txn, walked, s);
+	txn_on_commit(&s->txn, batch_committed, s);
 	txn_on_rollback(&s->txn, restart_walk, s);
 	do {
 		n = retire_some(r, s->db, STEP, e);
@@ -110,11 +110,11 @@ static int log_retention(struct supervisor *s, const struct retired *sum,
 	return rc;
 }
 
-static void on_time(uv_timer_t *t)
+static void on_timer(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
 	struct retention *w = s->channels->retention;
-	struct retention_options ask = ask_of(&s->config, clock_now());
+	struct retention_options ask = options_of(&s->config, clock_now());
 	struct err e;
 	int n;
 
@@ -130,8 +130,9 @@ static void on_time(uv_timer_t *t)
 		log_error(LT("msg", "old messages cannot be removed"),
 			  LT("error", e.text));
 	w->walking = n > 0;
-	uv_timer_start(t, on_time,
-		       n > 0 ? PAUSE_MS : (uint64_t)wait_of(&s->config), 0);
+	uv_timer_start(t, on_timer,
+		       n > 0 ? PAUSE_MS : (uint64_t)next_interval(&s->config),
+		       0);
 }
 
 int retention_open(struct supervisor *s, struct err *e)
@@ -144,7 +145,7 @@ int retention_open(struct supervisor *s, struct err *e)
 	s->channels->retention = w;
 	uv_timer_init(&s->loop, &w->timer);
 	w->timer.data = s;
-	uv_timer_start(&w->timer, on_time, LEAST_MS, 0);
+	uv_timer_start(&w->timer, on_timer, LEAST_MS, 0);
 	uv_unref((uv_handle_t *)&w->timer);
 	return 0;
 }

@@ -3,8 +3,8 @@
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
 
-#define LOOK_MS   200
-#define SETTLE_MS 2000 /* clocks of filesystems are coarse */
+#define CHECK_MS       200
+#define MTIME_SLACK_MS 2000 /* clocks of filesystems are coarse */
 
 static int64_t ms_of(struct timespec t)
 {
@@ -23,10 +23,10 @@ int secret_file_read(struct secret_file *f, struct buf *out, struct err *e)
 {
 	int64_t now = clock_now();
 
-	f->looked_at = now;
+	f->checked_at = now;
 	f->seen = (struct stat){0};
-	f->reconciled = stat(f->path, &f->seen) == 0 &&
-			now - ms_of(f->seen.st_ctim) > SETTLE_MS;
+	f->unchanged = stat(f->path, &f->seen) == 0 &&
+		       now - ms_of(f->seen.st_ctim) > MTIME_SLACK_MS;
 	if (file_read(f->path, out, e))
 		return -1;
 	while (out->n && out->p[out->n - 1] == '\n')
@@ -39,9 +39,9 @@ bool secret_file_changed(struct secret_file *f)
 	int64_t now = clock_now();
 	struct stat st = {0};
 
-	if (now - f->looked_at < LOOK_MS && now >= f->looked_at)
+	if (now - f->checked_at < CHECK_MS && now >= f->checked_at)
 		return false;
-	f->looked_at = now;
+	f->checked_at = now;
 	(void)stat(f->path, &st);
-	return !f->reconciled || !same_file(&st, &f->seen);
+	return !f->unchanged || !same_file(&st, &f->seen);
 }

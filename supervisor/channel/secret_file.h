@@ -13,10 +13,10 @@
  * replace one that got known; whoever uses it asks now and then whether it did.
  */
 struct secret_file {
-	const char *path;  /* borrowed */
-	struct stat seen;  /* as it was read */
-	bool reconciled;   /* it did not change while it was read */
-	int64_t looked_at; /* clock */
+	const char *path;   /* borrowed */
+	struct stat seen;   /* as it was read */
+	bool unchanged;     /* it did not change while it was read */
+	int64_t checked_at; /* clock */
 };
 
 /* The content, NUL-ended, without newlines at its end. */

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_START  "{\"id\":\"" /* as envelope_write_data begins */
-#define BATCH_MAX   (256u << 20)
-#define PATIENCE_MS 2000 /* a thread is held as long; there are few */
+#define LINE_START      "{\"id\":\"" /* as envelope_write_data begins */
+#define BATCH_MAX       (256u << 20)
+#define LOCK_TIMEOUT_MS 2000 /* a thread is held as long; there are few */
 
 /* Work for a thread: lines to write, or lines to look for. It sees the file and
  * the text; the deliveries are the loop's. */
@@ -24,9 +24,9 @@ struct task {
 	struct task *next;       /* of those whose channel was closed */
 	struct channel *channel; /* NULL: it was closed meanwhile */
 	struct arena arena;
-	struct line_file file;
+	struct rotating_log file;
 	struct buf text;            /* lines to write, or … */
-	struct line_wanted *wanted; /* … to look for */
+	struct wanted_line *wanted; /* … to look for */
 	size_t n;
 	struct inflight *first;
 	struct inflight **end;
@@ -38,14 +38,14 @@ struct task {
 /* One task at a time has a thread: there are few. */
 struct sink {
 	char *path;
-	struct task *next; /* lines, being gathered */
-	struct task *asks; /* questions, being gathered */
-	struct task *busy; /* in its thread */
-	bool looked;       /* the last one was a question */
+	struct task *next;    /* lines, being gathered */
+	struct task *queries; /* questions, being gathered */
+	struct task *busy;    /* in its thread */
+	bool searched;        /* the last one was a question */
 };
 
 /* Writes that go on though their channel was closed. The loop's. */
-static struct task *left;
+static struct task *detached;
 
 /* --- in the thread ---------------------------------------------------- */
 
@@ -56,22 +56,22 @@ static void append_in_thread(uv_work_t *w)
 
 	t->rc = buf_ok(&t->text, "the batch", &t->err)
 			? -1
-			: line_file_append(&t->file, lines, &t->unknown,
-					   &t->err);
+			: rotating_log_append(&t->file, lines, &t->unknown,
+					      &t->err);
 }
 
 static void search_in_thread(uv_work_t *w)
 {
 	struct task *t = w->data;
 
-	t->rc = line_file_find(&t->file, t->wanted, t->n, &t->err);
+	t->rc = rotating_log_find(&t->file, t->wanted, t->n, &t->err);
 }
 
 /* --- on the loop ------------------------------------------------------ */
 
 static void run_next(struct channel *c);
 
-static void hand_in(struct task *t)
+static void report_written(struct task *t)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
 	struct inflight *next;
@@ -85,7 +85,7 @@ static void hand_in(struct task *t)
 	}
 }
 
-static void answer_all(const struct task *t)
+static void report_found(const struct task *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct outcome o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1,
@@ -108,9 +108,9 @@ static void task_free(struct task *t)
 	free(t);
 }
 
-static void forget(const struct task *t)
+static void unlink_detached(const struct task *t)
 {
-	struct task **at = &left;
+	struct task **at = &detached;
 
 	while (*at && *at != t)
 		at = &(*at)->next;
@@ -129,12 +129,12 @@ static void task_done(uv_work_t *w, int status)
 		k = c->own;
 		k->busy = NULL;
 		if (t->wanted)
-			answer_all(t);
+			report_found(t);
 		else
-			hand_in(t);
+			report_written(t);
 		run_next(c);
 	}
-	forget(t);
+	unlink_detached(t);
 	task_free(t);
 }
 
@@ -147,12 +147,12 @@ static struct task *task_new(struct channel *c)
 		abort();
 	t->work.data = t;
 	t->channel = c;
-	t->file = (struct line_file){
+	t->file = (struct rotating_log){
 		.path = arena_text(&t->arena, k->path),
 		.start = LINE_START "dlv_",
 		.rotate = c->config.rotate,
 		.keep = c->config.keep,
-		.patience_ms = PATIENCE_MS,
+		.lock_timeout_ms = LOCK_TIMEOUT_MS,
 	};
 	t->end = &t->first;
 	buf_init(&t->text, BATCH_MAX);
@@ -167,13 +167,13 @@ static void add_inflight(struct task *t, struct inflight *p)
 	t->n++;
 }
 
-static void begin_look(struct channel *c, struct task *t)
+static void start_search(struct channel *c, struct task *t)
 {
 	size_t i = 0;
 
 	t->wanted = arena_alloc(&t->arena, t->n * sizeof *t->wanted);
 	for (struct inflight *p = t->first; p; p = p->next)
-		t->wanted[i++] = (struct line_wanted){
+		t->wanted[i++] = (struct wanted_line){
 			.start = arena_printf(&t->arena, LINE_START "%s\"",
 					      p->row.id),
 			.owner = p,
@@ -186,13 +186,13 @@ static void run_next(struct channel *c)
 {
 	struct sink *k = c->own;
 
-	if (k->busy || (!k->asks && !k->next))
+	if (k->busy || (!k->queries && !k->next))
 		return;
-	k->looked = k->asks && !(k->looked && k->next);
-	if (k->looked) {
-		k->busy = k->asks;
-		k->asks = NULL;
-		begin_look(c, k->busy);
+	k->searched = k->queries && !(k->searched && k->next);
+	if (k->searched) {
+		k->busy = k->queries;
+		k->queries = NULL;
+		start_search(c, k->busy);
 		return;
 	}
 	k->busy = k->next;
@@ -237,29 +237,29 @@ static bool has_inflight(const struct task *t, const char *id)
 
 /* May it be written yet? Its lease ran out while it waits for its turn, or its
  * channel was closed over it. */
-static bool in_hand(const struct sink *k, const char *id)
+static bool may_be_written(const struct sink *k, const char *id)
 {
-	for (const struct task *t = left; t; t = t->next)
+	for (const struct task *t = detached; t; t = t->next)
 		if (!strcmp(t->file.path, k->path))
 			return true;
 	return has_inflight(k->next, id) ||
 	       (k->busy && !k->busy->wanted && has_inflight(k->busy, id));
 }
 
-static bool sink_ask(struct channel *c, struct inflight *p)
+static bool sink_query(struct channel *c, struct inflight *p)
 {
 	struct sink *k = c->own;
 	struct outcome o;
 
-	if (in_hand(k, p->row.id)) {
+	if (may_be_written(k, p->row.id)) {
 		o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
 			       "it is still being written");
 		inflight_done(p, &o);
 		return true;
 	}
-	if (!k->asks)
-		k->asks = task_new(c);
-	add_inflight(k->asks, p);
+	if (!k->queries)
+		k->queries = task_new(c);
+	add_inflight(k->queries, p);
 	return true;
 }
 
@@ -280,7 +280,7 @@ static int sink_open(struct channel *c, struct err *e)
 	return 0;
 }
 
-static void give_back(struct task *t, enum delivery_event event)
+static void return_unsent(struct task *t, enum delivery_event event)
 {
 	struct outcome o = outcome_of(event, OPT_NONE, -1,
 				      "the channel was closed");
@@ -298,20 +298,21 @@ static void end_task(struct task *t, enum delivery_event event)
 {
 	if (!t)
 		return;
-	give_back(t, event);
+	return_unsent(t, event);
 	task_free(t);
 }
 
 /* A write that has begun goes on; whether it succeeds, nobody will hear. */
-static void leave_busy(struct task *t)
+static void detach_busy(struct task *t)
 {
 	bool begun = uv_cancel((uv_req_t *)&t->work) != 0;
 
-	give_back(t, begun || t->wanted ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL);
+	return_unsent(t,
+		      begun || t->wanted ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL);
 	if (!begun || t->wanted)
 		return;
-	t->next = left;
-	left = t;
+	t->next = detached;
+	detached = t;
 }
 
 static void sink_close(struct channel *c)
@@ -319,8 +320,8 @@ static void sink_close(struct channel *c)
 	struct sink *k = c->own;
 
 	if (k->busy)
-		leave_busy(k->busy);
-	end_task(k->asks, DELIVERY_EV_LOSE);
+		detach_busy(k->busy);
+	end_task(k->queries, DELIVERY_EV_LOSE);
 	end_task(k->next, DELIVERY_EV_FAIL);
 	free(k->path);
 	free(k);
@@ -339,6 +340,6 @@ const struct channel_ops channel_file = {
 	.ready = sink_ready,
 	.send = sink_send,
 	.sent_all = run_next,
-	.ask = sink_ask,
+	.query = sink_query,
 	.tick = run_next, /* begins what was asked */
 };

@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_MS 10
-#define PIECE   (1u << 20)
+#define LOCK_POLL_MS 10
+#define BLOCK        (1u << 20)
 
 /* --- the lock --------------------------------------------------------- */
 
-static int open_plain(const struct line_file *f, struct err *e)
+static int open_plain(const struct rotating_log *f, struct err *e)
 {
 	struct stat st;
 	int fd;
@@ -45,9 +45,9 @@ static int open_plain(const struct line_file *f, struct err *e)
 	return err_set(e, ERR_INVALID, "%s is not a regular file", f->path);
 }
 
-static int lock(const struct line_file *f, int fd, int how, struct err *e)
+static int lock(const struct rotating_log *f, int fd, int how, struct err *e)
 {
-	int64_t until = clock_mono_ns() + f->patience_ms * 1000000;
+	int64_t until = clock_mono_ns() + f->lock_timeout_ms * 1000000;
 
 	while (flock(fd, how | LOCK_NB)) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -56,7 +56,7 @@ static int lock(const struct line_file *f, int fd, int how, struct err *e)
 			return err_set(e, ERR_BUSY,
 				       "%s is locked by another process",
 				       f->path);
-		poll(NULL, 0, LOOK_MS);
+		poll(NULL, 0, LOCK_POLL_MS);
 	}
 	return 0;
 }
@@ -71,7 +71,7 @@ static bool is_there(const char *path, int fd)
 }
 
 /* Another may rotate while we wait: then its successor is wanted. */
-static int open_locked(const struct line_file *f, struct err *e)
+static int open_locked(const struct rotating_log *f, struct err *e)
 {
 	for (;;) {
 		int fd = open_plain(f, e);
@@ -90,7 +90,8 @@ static int open_locked(const struct line_file *f, struct err *e)
 
 /* --- rotating --------------------------------------------------------- */
 
-static void former(const struct line_file *f, int64_t i, char out[PATH_MAX])
+static void rotated_name(const struct rotating_log *f, int64_t i,
+			 char out[PATH_MAX])
 {
 	if (i == 0)
 		snprintf(out, PATH_MAX, "%s", f->path);
@@ -99,18 +100,18 @@ static void former(const struct line_file *f, int64_t i, char out[PATH_MAX])
 }
 
 /* False: it could not be done, and no file was lost. */
-static bool shift(const struct line_file *f)
+static bool shift(const struct rotating_log *f)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 
 	for (int64_t i = f->keep; i >= 1; i--) {
-		former(f, i - 1, from);
-		former(f, i, to);
+		rotated_name(f, i - 1, from);
+		rotated_name(f, i, to);
 		if (rename(from, to) && errno != ENOENT)
 			return false;
 	}
 	for (int64_t i = f->keep + 1;; i++) { /* more were kept before */
-		former(f, i, to);
+		rotated_name(f, i, to);
 		if (unlink(to))
 			return true;
 	}
@@ -139,7 +140,8 @@ static int64_t open_line(int fd, int64_t size)
 }
 
 /* Makes the file end with a whole line; gives its size then. */
-static int mend(const struct line_file *f, int fd, int64_t *size, struct err *e)
+static int complete_last_line(const struct rotating_log *f, int fd,
+			      int64_t *size, struct err *e)
 {
 	size_t n = strlen(f->start);
 	char head[64] = "";
@@ -163,7 +165,7 @@ static int mend(const struct line_file *f, int fd, int64_t *size, struct err *e)
 	return file_write_fd(fd, f->path, "\n", 1, e);
 }
 
-static int write_lines(const struct line_file *f, int fd, struct blob lines,
+static int write_lines(const struct rotating_log *f, int fd, struct blob lines,
 		       struct err *e)
 {
 	if (file_write_fd(fd, f->path, lines.p, lines.n, e))
@@ -172,17 +174,17 @@ static int write_lines(const struct line_file *f, int fd, struct blob lines,
 }
 
 /* An opened and locked file that has room; its size. */
-static int open_with_room(const struct line_file *f, int64_t *size,
+static int open_with_room(const struct rotating_log *f, int64_t *size,
 			  struct err *e)
 {
 	int fd = open_locked(f, e);
 
-	if (fd >= 0 && mend(f, fd, size, e) == 0) {
+	if (fd >= 0 && complete_last_line(f, fd, size, e) == 0) {
 		if (*size < f->rotate || !shift(f))
 			return fd;
 		close(fd); /* and let others have what is no longer it */
 		fd = open_locked(f, e);
-		if (fd >= 0 && mend(f, fd, size, e) == 0)
+		if (fd >= 0 && complete_last_line(f, fd, size, e) == 0)
 			return fd;
 	}
 	if (fd >= 0)
@@ -190,8 +192,8 @@ static int open_with_room(const struct line_file *f, int64_t *size,
 	return -1;
 }
 
-int line_file_append(const struct line_file *f, struct blob lines,
-		     bool *unknown, struct err *e)
+int rotating_log_append(const struct rotating_log *f, struct blob lines,
+			bool *unknown, struct err *e)
 {
 	int64_t size = 0;
 	int fd = open_with_room(f, &size, e), rc;
@@ -210,8 +212,8 @@ int line_file_append(const struct line_file *f, struct blob lines,
 
 /* --- looking ---------------------------------------------------------- */
 
-struct hunt {
-	struct line_wanted *wanted; /* by start */
+struct line_search {
+	struct wanted_line *wanted; /* by start */
 	size_t n, left;             /* left: not found yet */
 	size_t longest;             /* start */
 	char *piece, *more;
@@ -219,7 +221,7 @@ struct hunt {
 
 static int by_start(const void *a, const void *b)
 {
-	const struct line_wanted *x = a, *y = b;
+	const struct wanted_line *x = a, *y = b;
 
 	return strcmp(x->start, y->start);
 }
@@ -229,8 +231,8 @@ static int is_whole(int fd, int64_t at, char *more)
 {
 	char last = 0;
 
-	for (;; at += PIECE) {
-		ssize_t n = pread(fd, more, PIECE, at);
+	for (;; at += BLOCK) {
+		ssize_t n = pread(fd, more, BLOCK, at);
 		const char *end = n > 0 ? memchr(more, '\n', (size_t)n) : NULL;
 
 		if (end > more)
@@ -242,7 +244,8 @@ static int is_whole(int fd, int64_t at, char *more)
 }
 
 /* The one that the line at `at` is, or NULL; the first of equal ones. */
-static struct line_wanted *match(const struct hunt *h, const char *at, size_t n)
+static struct wanted_line *match(const struct line_search *h, const char *at,
+				 size_t n)
 {
 	size_t low = 0, high = h->n;
 
@@ -262,9 +265,9 @@ static struct line_wanted *match(const struct hunt *h, const char *at, size_t n)
 	return &h->wanted[low];
 }
 
-static void mark(struct hunt *h, struct line_wanted *w)
+static void mark(struct line_search *h, struct wanted_line *w)
 {
-	const struct line_wanted *end = h->wanted + h->n;
+	const struct wanted_line *end = h->wanted + h->n;
 
 	for (const char *start = w->start;
 	     w < end && !w->found && !strcmp(w->start, start); w++) {
@@ -274,10 +277,10 @@ static void mark(struct hunt *h, struct line_wanted *w)
 }
 
 /* A line that starts as ours do, at `at` of a piece that is at `base`. */
-static int try_line(struct hunt *h, int fd, int64_t base, const char *at,
+static int try_line(struct line_search *h, int fd, int64_t base, const char *at,
 		    size_t n)
 {
-	struct line_wanted *w = match(h, at, n);
+	struct wanted_line *w = match(h, at, n);
 	const char *end = memchr(at, '\n', n);
 	int whole;
 
@@ -290,8 +293,8 @@ static int try_line(struct hunt *h, int fd, int64_t base, const char *at,
 	return whole < 0 ? -1 : 0;
 }
 
-static int search_piece(const struct line_file *f, struct hunt *h, int fd,
-			int64_t base, size_t n)
+static int search_piece(const struct rotating_log *f, struct line_search *h,
+			int fd, int64_t base, size_t n)
 {
 	const char *at = h->piece, *end = at + n;
 	size_t len = strlen(f->start);
@@ -308,16 +311,17 @@ static int search_piece(const struct line_file *f, struct hunt *h, int fd,
 }
 
 /* Pieces overlap, so that no start is torn. */
-static int search_file(const struct line_file *f, struct hunt *h, int fd)
+static int search_file(const struct rotating_log *f, struct line_search *h,
+		       int fd)
 {
 	int64_t base = 0;
 
 	while (h->left > 0) {
-		ssize_t n = pread(fd, h->piece, PIECE, base);
+		ssize_t n = pread(fd, h->piece, BLOCK, base);
 
 		if (n < 0 || search_piece(f, h, fd, base, (size_t)n))
 			return -1;
-		if (n < (ssize_t)PIECE)
+		if (n < (ssize_t)BLOCK)
 			return 0;
 		base += n - (ssize_t)h->longest - 1;
 	}
@@ -325,13 +329,13 @@ static int search_file(const struct line_file *f, struct hunt *h, int fd)
 }
 
 /* Not while somebody writes: it may be just this line. */
-static int look_into(const struct line_file *f, int64_t i, struct hunt *h,
-		     struct err *e)
+static int search_one(const struct rotating_log *f, int64_t i,
+		      struct line_search *h, struct err *e)
 {
 	char path[PATH_MAX];
 	int fd, rc = -1;
 
-	former(f, i, path);
+	rotated_name(f, i, path);
 	fd = held_open(AT_FDCWD, path,
 		       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
@@ -345,10 +349,10 @@ static int look_into(const struct line_file *f, int64_t i, struct hunt *h,
 	return rc;
 }
 
-int line_file_find(const struct line_file *f, struct line_wanted *wanted,
-		   size_t n, struct err *e)
+int rotating_log_find(const struct rotating_log *f, struct wanted_line *wanted,
+		      size_t n, struct err *e)
 {
-	struct hunt h = {wanted, n, n, 0, malloc(PIECE), malloc(PIECE)};
+	struct line_search h = {wanted, n, n, 0, malloc(BLOCK), malloc(BLOCK)};
 	int rc = 0;
 
 	if (!h.piece || !h.more)
@@ -361,7 +365,7 @@ int line_file_find(const struct line_file *f, struct line_wanted *wanted,
 		h.longest = len > h.longest ? len : h.longest;
 	}
 	for (int64_t i = 0; i <= f->keep && h.left > 0 && rc == 0; i++)
-		rc = look_into(f, i, &h, e);
+		rc = search_one(f, i, &h, e);
 	free(h.piece);
 	free(h.more);
 	return rc;

@@ -13,11 +13,11 @@
  * share one; programs that only append whole lines may, too. Calls block: they
  * are made in a thread.
  */
-struct line_file {
+struct rotating_log {
 	const char *path;
-	const char *start;    /* of each of our lines */
-	int64_t rotate, keep; /* bytes; former files */
-	int64_t patience_ms;  /* with another who holds the lock */
+	const char *start;       /* of each of our lines */
+	int64_t rotate, keep;    /* bytes; former files */
+	int64_t lock_timeout_ms; /* with another who holds the lock */
 };
 
 /*
@@ -27,11 +27,11 @@ struct line_file {
  * A line of ours that a crash cut off is removed first: whoever wanted it written
  * was never told that it was. One of somebody else's is ended.
  */
-int line_file_append(const struct line_file *f, struct blob lines,
-		     bool *unknown, struct err *e);
+int rotating_log_append(const struct rotating_log *f, struct blob lines,
+			bool *unknown, struct err *e);
 
 /* A line to look for. */
-struct line_wanted {
+struct wanted_line {
 	const char *start; /* begins as all of our lines do; no other's start */
 	bool found;
 	void *owner; /* the caller's */
@@ -39,7 +39,7 @@ struct line_wanted {
 
 /* Which of them does it, or a former file, have as a whole line? One pass for
  * all, which puts them in order. -1: of those not found that cannot be said. */
-int line_file_find(const struct line_file *f, struct line_wanted *wanted,
-		   size_t n, struct err *e);
+int rotating_log_find(const struct rotating_log *f, struct wanted_line *wanted,
+		      size_t n, struct err *e);
 
 #endif

@@ -22,10 +22,10 @@ struct plugin_log {
 	uv_poll_t poll;
 	uv_timer_t timer; /* goes while it is not read */
 	int fd;
-	int handles;    /* that are not closed yet */
-	size_t taken;   /* in this slice */
-	int64_t since;  /* uv_now of its begin */
-	bool forgotten; /* what comes is not kept */
+	int handles;   /* that are not closed yet */
+	size_t taken;  /* in this slice */
+	int64_t since; /* uv_now of its begin */
+	bool discard;  /* what comes is not kept */
 	struct home_path path;
 };
 
@@ -112,7 +112,7 @@ static void log_close(struct plugin_log *l)
 }
 
 /* One piece; false: there is none now, or nobody is left who could write. */
-static bool take_some(struct plugin_log *l, bool *ended)
+static bool read_some(struct plugin_log *l, bool *ended)
 {
 	static char text[READ_BYTES];
 	ssize_t n = read(l->fd, text, sizeof text);
@@ -120,7 +120,7 @@ static bool take_some(struct plugin_log *l, bool *ended)
 	*ended = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 	if (n <= 0)
 		return false;
-	if (!l->forgotten)
+	if (!l->discard)
 		append_to_log(l->path.text, text, (size_t)n);
 	l->taken += (size_t)n;
 	return true;
@@ -147,7 +147,7 @@ static void on_readable(uv_poll_t *h, int status, int events)
 		l->since = now;
 		l->taken = 0;
 	}
-	(void)take_some(l, &ended);
+	(void)read_some(l, &ended);
 	if (ended) {
 		log_close(l);
 	} else if (l->taken > SLICE) {
@@ -181,24 +181,24 @@ int plugin_log_open(struct supervisor *s, const char *name, struct err *e)
 	return fds[1];
 }
 
-void plugin_log_forget(struct supervisor *s, const char *name)
+void plugin_log_delete(struct supervisor *s, const char *name)
 {
 	struct home_path path = plugin_log_path(s, name);
 	char former[sizeof path + 8];
 
 	for (struct plugin_log *l = s->channels->logs; l; l = l->next)
-		l->forgotten |= !strcmp(l->path.text, path.text);
+		l->discard |= !strcmp(l->path.text, path.text);
 	snprintf(former, sizeof former, "%s.1", path.text);
 	unlink(path.text);
 	unlink(former);
 }
 
-void plugin_logs_take(struct supervisor *s)
+void plugin_logs_read(struct supervisor *s)
 {
 	bool ended;
 
 	for (struct plugin_log *l = s->channels->logs; l; l = l->next)
-		(void)take_some(l, &ended);
+		(void)read_some(l, &ended);
 }
 
 void plugin_logs_close(struct supervisor *s)
@@ -207,7 +207,7 @@ void plugin_logs_close(struct supervisor *s)
 		struct plugin_log *l = s->channels->logs;
 		bool ended;
 
-		for (l->taken = 0; l->taken < SLICE && take_some(l, &ended);)
+		for (l->taken = 0; l->taken < SLICE && read_some(l, &ended);)
 			;
 		log_close(l);
 	}

@@ -19,8 +19,8 @@ int plugin_log_open(struct supervisor *s, const char *name, struct err *e);
 void plugin_log_note(struct supervisor *s, const char *name, const char *fmt,
 		     ...) __attribute__((format(printf, 3, 4)));
 /* The channel is gone, and its tree: the files go too. */
-void plugin_log_forget(struct supervisor *s, const char *name);
-void plugin_logs_take(
+void plugin_log_delete(struct supervisor *s, const char *name);
+void plugin_logs_read(
 	struct supervisor *s); /* what is there, without the loop */
 void plugin_logs_close(struct supervisor *s); /* skepd goes */
 

@@ -10,7 +10,7 @@
 #define TICK_LINES  2000
 #define TICK_BYTES  (8u << 20)
 #define READ_BYTES  65536
-#define KEPT_BYTES  (1u << 20) /* larger memory is given back once it is free */
+#define KEEP_BYTES  (1u << 20) /* larger memory is given back once it is free */
 #define OUTBOX_MAX  (64u << 20)
 #define OUTBOX_ROOM (1u << 20) /* it does not read: nothing more is claimed */
 
@@ -31,9 +31,9 @@ void plugin_poll_close(uv_poll_t **poll, int *fd)
 	*fd = -1;
 }
 
-static void give_memory_back(struct buf *b)
+static void trim_buffer(struct buf *b)
 {
-	if (b->n == 0 && b->cap > KEPT_BYTES)
+	if (b->n == 0 && b->cap > KEEP_BYTES)
 		buf_fini(b);
 }
 
@@ -63,7 +63,7 @@ static int write_some(struct plugin *p)
 	if (p->written >= p->outbox.n / 2) {
 		buf_drop(&p->outbox, p->written);
 		p->written = 0;
-		give_memory_back(&p->outbox);
+		trim_buffer(&p->outbox);
 	}
 	return 0;
 }
@@ -88,7 +88,7 @@ bool plugin_has_room(const struct plugin *p)
 	return p->outbox.n - p->written < OUTBOX_ROOM;
 }
 
-bool plugin_takes(const struct plugin *p, size_t n)
+bool plugin_can_buffer(const struct plugin *p, size_t n)
 {
 	return n < OUTBOX_MAX - OUTBOX_ROOM &&
 	       p->outbox.n < OUTBOX_MAX - OUTBOX_ROOM - n;
@@ -97,7 +97,7 @@ bool plugin_takes(const struct plugin *p, size_t n)
 /* --- reading ---------------------------------------------------------- */
 
 /* Whole lines only; false when the plugin ended over one of them. */
-static bool take_lines(struct plugin *p)
+static bool process_lines(struct plugin *p)
 {
 	int64_t serial = p->serial;
 	size_t from = 0, look = p->scanned;
@@ -109,7 +109,7 @@ static bool take_lines(struct plugin *p)
 		p->last_line_ms = plugin_now(p);
 		p->pinged = false;
 		p->lines++;
-		plugin_line(p, p->inbox.p + from, n);
+		plugin_on_line(p, p->inbox.p + from, n);
 		if (p->out < 0 || p->serial != serial)
 			return false;
 		from += n + 1;
@@ -117,7 +117,7 @@ static bool take_lines(struct plugin *p)
 	}
 	buf_drop(&p->inbox, from);
 	p->scanned = p->inbox.n;
-	give_memory_back(&p->inbox);
+	trim_buffer(&p->inbox);
 	return true;
 }
 
@@ -143,7 +143,8 @@ static void on_readable(uv_poll_t *h, int status, int events)
 	}
 	buf_grew(&p->inbox, (size_t)n);
 	p->bytes += (size_t)n;
-	if (take_lines(p) && (p->lines > TICK_LINES || p->bytes > TICK_BYTES)) {
+	if (process_lines(p) &&
+	    (p->lines > TICK_LINES || p->bytes > TICK_BYTES)) {
 		p->quiet = true;
 		uv_poll_stop(p->out_poll);
 	}
@@ -213,6 +214,6 @@ void plugin_pipe_close(struct plugin *p)
 	p->scanned = p->written = 0;
 	buf_clear(&p->inbox);
 	buf_clear(&p->outbox);
-	give_memory_back(&p->inbox);
-	give_memory_back(&p->outbox);
+	trim_buffer(&p->inbox);
+	trim_buffer(&p->outbox);
 }

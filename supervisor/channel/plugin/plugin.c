@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define START_MS      10000 /* to register, and to take its configuration */
-#define WELL_TIMEOUTS 4   /* ready for so long: former failures are forgotten */
-#define FORGIVE       240 /* ticks: a minute */
-#define NOTES_MAX     30  /* lines in our log in that time */
+#define START_MS        10000 /* to register, and to take its configuration */
+#define STABLE_TIMEOUTS 4 /* ready for so long: former failures are forgotten */
+#define RESET_TICKS     240 /* ticks: a minute */
+#define NOTES_MAX       30  /* lines in our log in that time */
 
 int64_t plugin_now(const struct plugin *p)
 {
@@ -64,7 +64,7 @@ void plugin_started(struct plugin *p, pid_t pid)
 		 LI("pid", p->pid));
 }
 
-static void give_back(struct plugin *p, const char *why)
+static void return_unsent(struct plugin *p, const char *why)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
 				      why);
@@ -79,7 +79,7 @@ static void give_back(struct plugin *p, const char *why)
 
 static void begin_end(struct plugin *p)
 {
-	plugin_leave(p->channel->sup, p->channel->name, &p->processes, 0);
+	plugin_shut_down(p->channel->sup, p->channel->name, &p->processes, 0);
 	plugin_events_close(p);
 	plugin_pipe_close(p);
 	plugin_set_state(p, PLUGIN_ENDING);
@@ -99,8 +99,8 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	if (n >= (int)sizeof why)
 		text_mark_cut(why, sizeof why);
 	restart_failed(&p->restart, plugin_now(p),
-		       WELL_TIMEOUTS * p->channel->config.timeout);
-	give_back(p, why);
+		       STABLE_TIMEOUTS * p->channel->config.timeout);
+	return_unsent(p, why);
 	begin_end(p);
 	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);
 	channel_set_error(p->channel, why);
@@ -124,7 +124,7 @@ void plugin_hung_up(struct plugin *p)
 	p->at_ms = plugin_now(p) + START_MS;
 }
 
-static bool lives(const struct plugin *p)
+static bool is_alive(const struct plugin *p)
 {
 	struct proc_stat st;
 
@@ -133,11 +133,11 @@ static bool lives(const struct plugin *p)
 }
 
 /* Proof before the next start. */
-static void look_at_end(struct plugin *p)
+static void check_end(struct plugin *p)
 {
 	uint32_t random;
 
-	if (plugin_is_leaving(p->channel))
+	if (plugin_is_shutting_down(p->channel))
 		return;
 	p->pid = 0;
 	id_random(&random, sizeof random);
@@ -152,12 +152,12 @@ void plugin_is_stuck(struct plugin *p, pid_t pid, const char *why)
 	channel_set_error(p->channel, why);
 }
 
-static void look_at_life(struct plugin *p)
+static void check_alive(struct plugin *p)
 {
 	int64_t now = plugin_now(p), limit = p->channel->config.timeout;
 
 	if (p->out < 0) {
-		if (lives(p) || now >= p->at_ms)
+		if (is_alive(p) || now >= p->at_ms)
 			plugin_fail(p, "it closed its output");
 	} else if (p->state == PLUGIN_STARTED && now >= p->at_ms) {
 		plugin_fail(p, "it did not register within %d s",
@@ -176,7 +176,7 @@ static void look_at_life(struct plugin *p)
 	}
 }
 
-static void late_inflight(struct plugin *p)
+static void expire_inflight(struct plugin *p)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
 				      "the plugin did not answer in time");
@@ -185,7 +185,7 @@ static void late_inflight(struct plugin *p)
 	while (*at) {
 		struct inflight *delivery = *at;
 
-		if (delivery->late_ms > plugin_now(p)) {
+		if (delivery->deadline_ms > plugin_now(p)) {
 			at = &delivery->next;
 			continue;
 		}
@@ -195,7 +195,7 @@ static void late_inflight(struct plugin *p)
 }
 
 /* Once a minute: a word out of place now and then is no nonsense. */
-static void forgive(struct plugin *p)
+static void reset_counts(struct plugin *p)
 {
 	if (p->notes > NOTES_MAX)
 		log_warn(LT("msg", "a plugin says too much to be logged"),
@@ -216,16 +216,16 @@ static void tick(struct channel *c)
 	struct plugin *p = c->own;
 
 	plugin_pipe_tick(p);
-	late_inflight(p);
-	if (c->sup->ticks % FORGIVE == 0)
-		forgive(p);
+	expire_inflight(p);
+	if (c->sup->ticks % RESET_TICKS == 0)
+		reset_counts(p);
 	if (p->state == PLUGIN_ENDING)
-		look_at_end(p);
+		check_end(p);
 	if (p->state == PLUGIN_WAITING) {
 		if (plugin_now(p) >= p->at_ms)
 			start_plugin(p);
 	} else if (p->state != PLUGIN_ENDING) {
-		look_at_life(p);
+		check_alive(p);
 	}
 }
 
@@ -240,7 +240,7 @@ static int open_plugin(struct channel *c, struct err *e)
 	plugin_processes_init(&p->processes, c->sup->home.root, c->id);
 	plugin_pipe_init(p);
 	c->own = p;
-	if (plugin_is_leaving(c))
+	if (plugin_is_shutting_down(c))
 		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
 	else
 		start_plugin(p);
@@ -252,10 +252,10 @@ static void close_plugin(struct channel *c)
 	struct plugin *p = c->own;
 
 	p->state = PLUGIN_ENDING; /* a pipe that is broken is no failure now */
-	plugin_stop_word(p);
+	plugin_send_stop(p);
 	(void)plugin_flush(p);
-	give_back(p, "the channel was closed");
-	plugin_leave(c->sup, c->name, &p->processes, SHIM_STOP_MS);
+	return_unsent(p, "the channel was closed");
+	plugin_shut_down(c->sup, c->name, &p->processes, SHIM_STOP_MS);
 	plugin_pipe_fini(p);
 	free(p);
 }
@@ -283,7 +283,7 @@ const struct channel_ops channel_plugin = {
 	.close = close_plugin,
 	.ready = ready,
 	.send = plugin_send,
-	.ask = plugin_ask,
+	.query = plugin_query,
 	.wake = wake,
 	.tick = tick,
 };

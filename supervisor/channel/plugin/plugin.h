@@ -94,36 +94,37 @@ void plugin_pipe_tick(struct plugin *p); /* one that floods is read again */
  * the plugin with it. */
 bool plugin_flush(struct plugin *p);
 bool plugin_has_room(const struct plugin *p); /* it reads what it is sent */
-bool plugin_takes(const struct plugin *p, size_t n); /* so many bytes more */
+bool plugin_can_buffer(const struct plugin *p,
+		       size_t n); /* so many bytes more */
 
 /* send.c: what it is told. */
 void plugin_configure(struct plugin *p);
 void plugin_ping(struct plugin *p);
-void plugin_stop_word(struct plugin *p);
+void plugin_send_stop(struct plugin *p);
 void plugin_send(struct channel *c, struct inflight *delivery);
-bool plugin_ask(struct channel *c, struct inflight *delivery);
+bool plugin_query(struct channel *c, struct inflight *delivery);
 /* Of a request of its own; id is the JSON text of it, NULL: it wants none. */
 void plugin_answer(struct plugin *p, const char *id, const char *result);
 void plugin_refuse(struct plugin *p, const char *id, int code, const char *why);
-void plugin_tell(struct plugin *p, const char *event, const char *ref,
-		 const char *id);
+void plugin_notify(struct plugin *p, const char *event, const char *ref,
+		   const char *id);
 
 /* rpc.c, requests.c: what it says. */
-void plugin_line(struct plugin *p, const char *line, size_t n);
+void plugin_on_line(struct plugin *p, const char *line, size_t n);
 void plugin_request(struct plugin *p, const struct rpc_line *r);
 
 /* shutdown.c: sees the end of the processes, which it takes, in its own time:
  * SIGTERM after stop_ms, SIGKILL later. A process that does not end is reported. */
-void plugin_leave(struct supervisor *s, const char *name,
-		  struct plugin_processes *p, int64_t stop_ms);
+void plugin_shut_down(struct supervisor *s, const char *name,
+		      struct plugin_processes *p, int64_t stop_ms);
 /* The channel was removed: its log goes when its processes have. */
-void plugin_leave_log(struct supervisor *s, const char *name);
+void plugin_delete_log_when_ended(struct supervisor *s, const char *name);
 /* Is there a former plugin of the channel? Then the next one has to wait. */
-bool plugin_is_leaving(const struct channel *c);
+bool plugin_is_shutting_down(const struct channel *c);
 /* Processes that a former skepd left: before any channel is open. */
-void plugin_leave_strays(struct supervisor *s);
+void plugin_end_leftovers(struct supervisor *s);
 /* Waits for all of them: skepd ends. */
-void plugin_leave_all(struct supervisor *s);
+void plugin_wait_all(struct supervisor *s);
 
 /* Reports of the spawner. False: it is not about a plugin. The pidfd, or -1, is
  * taken. */

@@ -54,7 +54,7 @@ static struct receipt *receipt_new(const struct plugin *p, const char *id,
 }
 
 /* Who is to be told; NULL: it is not there any more. */
-static struct plugin *who_asked(const struct receipt *r)
+static struct plugin *requester(const struct receipt *r)
 {
 	struct channel *c = channel_accepting(r->sup, r->channel);
 	struct plugin *p = c && c->ops == &channel_plugin ? c->own : NULL;
@@ -66,7 +66,7 @@ static struct plugin *who_asked(const struct receipt *r)
 static void received(void *arg, const struct command_result *result)
 {
 	struct receipt *r = arg;
-	struct plugin *p = who_asked(r);
+	struct plugin *p = requester(r);
 	struct buf b = BUF_MAX(1024);
 
 	if (p) {
@@ -78,8 +78,8 @@ static void received(void *arg, const struct command_result *result)
 		else if (r->id)
 			plugin_answer(p, r->id, b.p);
 		else
-			plugin_tell(p, "message.received", r->ref,
-				    result->id.text);
+			plugin_notify(p, "message.received", r->ref,
+				      result->id.text);
 	}
 	buf_fini(&b);
 	receipt_free(r);
@@ -100,8 +100,8 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 		return -1;
 	}
 	r = receipt_new(p, id, m.external_id ? m.external_id : "");
-	if (inbound_take(r->sup, r->channel, &m,
-			 (struct completion){received, r}, e)) {
+	if (inbound_accept(r->sup, r->channel, &m,
+			   (struct completion){received, r}, e)) {
 		receipt_free(r);
 		inbound_message_fini(&m);
 		return -1;
@@ -151,10 +151,10 @@ static int on_register(struct plugin *p, const char *id, const cJSON *params,
 }
 
 /* Committed: only now may it forget what came before. */
-static void cursor_kept(void *arg, const struct err *failed)
+static void cursor_committed(void *arg, const struct err *failed)
 {
 	struct receipt *r = arg;
-	struct plugin *p = who_asked(r);
+	struct plugin *p = requester(r);
 
 	if (p && failed)
 		plugin_refuse(p, r->id, INTERNAL_ERROR, failed->text);
@@ -163,8 +163,8 @@ static void cursor_kept(void *arg, const struct err *failed)
 	receipt_free(r);
 }
 
-static int keep_cursor(struct plugin *p, const char *id, const cJSON *data,
-		       struct err *e)
+static int store_cursor(struct plugin *p, const char *id, const cJSON *data,
+			struct err *e)
 {
 	struct channel *c = p->channel;
 	struct buf b = BUF_MAX(CURSOR_MAX);
@@ -178,7 +178,7 @@ static int keep_cursor(struct plugin *p, const char *id, const cJSON *data,
 			sql_exec(c->sup->db, Q_CHANNEL_CURSOR, &in, e) < 0))
 		rc = -1;
 	if (rc == 0)
-		txn_on_commit(&c->sup->txn, cursor_kept,
+		txn_on_commit(&c->sup->txn, cursor_committed,
 			      receipt_new(p, id, NULL));
 	buf_fini(&b);
 	return rc;
@@ -194,7 +194,7 @@ static int on_plugin_event(struct plugin *p, const char *id,
 		return err_set(e, ERR_INVALID,
 			       "an event needs a name and an object");
 	if (!strcmp(event, "cursor") && data)
-		return keep_cursor(p, id, data, e);
+		return store_cursor(p, id, data, e);
 	if (plugin_may_note(p))
 		log_info(LT("msg", "plugin event"),
 			 LT("channel", p->channel->name),

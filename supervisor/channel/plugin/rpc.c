@@ -9,7 +9,7 @@
 #define BAD_LINES_MAX 100
 #define RETRY_MAX_MS  86400000
 
-static struct inflight *take_inflight(struct plugin *p, int64_t number)
+static struct inflight *find_inflight(struct plugin *p, int64_t number)
 {
 	for (struct inflight **at = &p->waiting; *at; at = &(*at)->next) {
 		struct inflight *delivery = *at;
@@ -30,7 +30,7 @@ static int64_t retry_after(const cJSON *data)
 	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
 }
 
-static struct outcome outcome_said(const struct rpc_line *r, bool asked)
+static struct outcome outcome_of_answer(const struct rpc_line *r, bool asked)
 {
 	const cJSON *data = cJSON_GetObjectItem(r->error, "data");
 	const char *said = json_text(r->result, "delivery", "unknown"), *ref;
@@ -64,7 +64,7 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 	restart_running(&p->restart, plugin_now(p));
 	plugin_set_state(p, PLUGIN_READY);
 	channel_clear_error(p->channel); /* the log has what it was */
-	p->channel->look = p->channel->resolve = true;
+	p->channel->may_be_due = p->channel->resolve = true;
 	p->channel->resolved_to = 0;
 }
 
@@ -79,14 +79,14 @@ static void on_answer(struct plugin *p, const struct rpc_line *r)
 		on_configured(p, r);
 		return;
 	}
-	delivery = take_inflight(p, r->number);
+	delivery = find_inflight(p, r->number);
 	if (!delivery)
 		return; /* it was given up meanwhile */
-	o = outcome_said(r, delivery->asking);
+	o = outcome_of_answer(r, delivery->asking);
 	inflight_done(delivery, &o);
 }
 
-static void bad_line(struct plugin *p, const char *why)
+static void on_bad_line(struct plugin *p, const char *why)
 {
 	if (p->bad_lines++ == 0)
 		channel_set_error(p->channel, why);
@@ -94,7 +94,7 @@ static void bad_line(struct plugin *p, const char *why)
 		plugin_fail(p, "it talks nonsense: %s", why);
 }
 
-void plugin_line(struct plugin *p, const char *line, size_t n)
+void plugin_on_line(struct plugin *p, const char *line, size_t n)
 {
 	struct rpc_line r;
 	struct err e;
@@ -102,7 +102,7 @@ void plugin_line(struct plugin *p, const char *line, size_t n)
 	if (n == 0)
 		return;
 	if (rpc_line_read(&r, line, n, &e)) {
-		bad_line(p, e.text);
+		on_bad_line(p, e.text);
 		return;
 	}
 	if (r.method)

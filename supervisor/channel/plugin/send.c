@@ -71,7 +71,7 @@ void plugin_ping(struct plugin *p)
 	end_request(p);
 }
 
-void plugin_stop_word(struct plugin *p)
+void plugin_send_stop(struct plugin *p)
 {
 	if (p->in < 0)
 		return;
@@ -103,7 +103,8 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 		inflight_done(delivery, &o);
 		return;
 	}
-	if (!plugin_takes(p, delivery->body.n)) { /* it may well read, slowly */
+	if (!plugin_can_buffer(
+		    p, delivery->body.n)) { /* it may well read, slowly */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			       "the plugin has not read what it was sent");
 		inflight_done(delivery, &o);
@@ -115,7 +116,7 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 	end_request(p);
 }
 
-bool plugin_ask(struct channel *c, struct inflight *delivery)
+bool plugin_query(struct channel *c, struct inflight *delivery)
 {
 	struct plugin *p = c->own;
 
@@ -149,8 +150,8 @@ void plugin_refuse(struct plugin *p, const char *id, int code, const char *why)
 	end_request(p);
 }
 
-void plugin_tell(struct plugin *p, const char *event, const char *ref,
-		 const char *id)
+void plugin_notify(struct plugin *p, const char *event, const char *ref,
+		   const char *id)
 {
 	begin_request(p, -1, "channel.event");
 	buf_addf(&p->outbox, "{\"event\":\"%s\",\"data\":{\"ref_id\":", event);

@@ -15,15 +15,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAME_SIZE  72
-#define CHECK_MS   50
-#define MARGIN_MS  500   /* for the shim, which ends them first */
-#define STUCK_MS   1000  /* after SIGKILL: people are told who is left */
-#define LAST_MS    1000  /* likewise: skepd goes without it */
-#define GOODBYE_US 10000 /* between two checks when skepd goes */
+#define NAME_SIZE 72
+#define CHECK_MS  50
+#define MARGIN_MS 500   /* for the shim, which ends them first */
+#define STUCK_MS  1000  /* after SIGKILL: people are told who is left */
+#define LAST_MS   1000  /* likewise: skepd goes without it */
+#define POLL_US   10000 /* between two checks when skepd goes */
 
-struct leaving {
-	struct leaving *next;
+struct plugin_exit {
+	struct plugin_exit *next;
 	struct supervisor *sup;
 	char name
 		[NAME_SIZE]; /* of the channel; "": nothing waits for its end */
@@ -42,7 +42,7 @@ static int64_t now_ms(const struct supervisor *s)
 
 /* Its files: no sandbox shows the directory now, and the next start makes it
  * again. */
-static void remove_media_dir(const struct leaving *l)
+static void remove_media_dir(const struct plugin_exit *l)
 {
 	struct home_path dir = home_join(&l->sup->home, HOME_MEDIA,
 					 l->processes.cgroup);
@@ -50,9 +50,9 @@ static void remove_media_dir(const struct leaving *l)
 	(void)rmdir(dir.text); /* stays while there are files in it */
 }
 
-static void free_leaving(struct leaving *l)
+static void free_exit(struct plugin_exit *l)
 {
-	struct leaving **at = &l->sup->channels->leaving;
+	struct plugin_exit **at = &l->sup->channels->plugin_exits;
 
 	while (*at != l)
 		at = &(*at)->next;
@@ -60,31 +60,32 @@ static void free_leaving(struct leaving *l)
 	plugin_processes_fini(&l->processes);
 	remove_media_dir(l);
 	if (l->removed)
-		plugin_log_forget(l->sup, l->name);
+		plugin_log_delete(l->sup, l->name);
 	free(l);
 }
 
-static void terminate(struct leaving *l)
+static void terminate(struct plugin_exit *l)
 {
 	l->terminated = true;
 	plugin_processes_terminate(&l->processes, &l->sup->roots);
 }
 
-static void plugin_on_look(uv_timer_t *t);
+static void plugin_on_timer(uv_timer_t *t);
 
-static struct leaving *find_leaving(const struct supervisor *s, const char *tag)
+static struct plugin_exit *find_exit(const struct supervisor *s,
+				     const char *tag)
 {
-	struct leaving *l = s->channels->leaving;
+	struct plugin_exit *l = s->channels->plugin_exits;
 
 	while (l && strcmp(l->processes.tag, tag) != 0)
 		l = l->next;
 	return l;
 }
 
-static void add_leaving(struct supervisor *s, const char *name,
-			const struct plugin_processes *p, int64_t stop_ms)
+static void add_exit(struct supervisor *s, const char *name,
+		     const struct plugin_processes *p, int64_t stop_ms)
 {
-	struct leaving *l = calloc(1, sizeof *l);
+	struct plugin_exit *l = calloc(1, sizeof *l);
 
 	if (!l)
 		abort();
@@ -93,11 +94,12 @@ static void add_leaving(struct supervisor *s, const char *name,
 	snprintf(l->name, sizeof l->name, "%s", name);
 	l->term_ms = now_ms(s) + stop_ms;
 	l->kill_ms = l->term_ms + SHIM_GRACE_MS + MARGIN_MS;
-	l->next = s->channels->leaving;
-	s->channels->leaving = l;
+	l->next = s->channels->plugin_exits;
+	s->channels->plugin_exits = l;
 	if (stop_ms == 0 && p->spawn == PLUGIN_SPAWNED)
 		terminate(l);
-	uv_timer_start(&s->channels->look, plugin_on_look, CHECK_MS, CHECK_MS);
+	uv_timer_start(&s->channels->plugin_timer, plugin_on_timer, CHECK_MS,
+		       CHECK_MS);
 }
 
 /* --- their end -------------------------------------------------------- */
@@ -114,7 +116,7 @@ static struct plugin *plugin_of_tag(const struct supervisor *s, const char *tag)
 }
 
 /* Once for each process. */
-static void report_stuck(struct leaving *l, const struct processes *t)
+static void report_stuck(struct plugin_exit *l, const struct processes *t)
 {
 	struct plugin *p = plugin_of_tag(l->sup, l->processes.tag);
 	char why[160];
@@ -145,7 +147,7 @@ static void report_stuck(struct leaving *l, const struct processes *t)
 
 /* The shim ends them, and exits: then it is verified that none is left. If it
  * does not, or did not live long enough, they are killed from outside. */
-static void check_one(struct leaving *l)
+static void check_one(struct plugin_exit *l)
 {
 	struct processes t = plugin_processes_view(&l->processes);
 	int64_t now = now_ms(l->sup);
@@ -162,7 +164,7 @@ static void check_one(struct leaving *l)
 		return;
 	if (processes_count(&l->sup->roots, &t, NULL) == 0) {
 		processes_remove_cgroup(&l->sup->roots, l->processes.cgroup);
-		free_leaving(l);
+		free_exit(l);
 		return;
 	}
 	if (now >= l->kill_ms) {
@@ -172,48 +174,49 @@ static void check_one(struct leaving *l)
 	l->check_ms = now + processes_recheck_ms(l->checks++);
 }
 
-static void check_leaving(struct supervisor *s)
+static void check_exits(struct supervisor *s)
 {
-	struct leaving *l, *next = s->channels->leaving;
+	struct plugin_exit *l, *next = s->channels->plugin_exits;
 
 	while ((l = next)) {
 		next = l->next;
 		check_one(l);
 	}
-	if (!s->channels->leaving)
-		uv_timer_stop(&s->channels->look);
+	if (!s->channels->plugin_exits)
+		uv_timer_stop(&s->channels->plugin_timer);
 }
 
-static void plugin_on_look(uv_timer_t *t)
+static void plugin_on_timer(uv_timer_t *t)
 {
-	check_leaving(t->data);
+	check_exits(t->data);
 }
 
-void plugin_leave(struct supervisor *s, const char *name,
-		  struct plugin_processes *p, int64_t stop_ms)
+void plugin_shut_down(struct supervisor *s, const char *name,
+		      struct plugin_processes *p, int64_t stop_ms)
 {
 	if (p->spawn != PLUGIN_NOT_SPAWNED)
-		add_leaving(s, name, p, stop_ms);
+		add_exit(s, name, p, stop_ms);
 	p->pidfd = -1;
 	plugin_processes_fini(p);
 }
 
-void plugin_leave_log(struct supervisor *s, const char *name)
+void plugin_delete_log_when_ended(struct supervisor *s, const char *name)
 {
 	bool later = false;
 
-	for (struct leaving *l = s->channels->leaving; l; l = l->next) {
+	for (struct plugin_exit *l = s->channels->plugin_exits; l;
+	     l = l->next) {
 		if (strcmp(l->name, name) != 0)
 			continue;
 		l->removed = later = true;
 	}
 	if (!later)
-		plugin_log_forget(s, name);
+		plugin_log_delete(s, name);
 }
 
-bool plugin_is_leaving(const struct channel *c)
+bool plugin_is_shutting_down(const struct channel *c)
 {
-	const struct leaving *l = c->sup->channels->leaving;
+	const struct plugin_exit *l = c->sup->channels->plugin_exits;
 	const struct plugin *p = c->own;
 
 	while (l && strcmp(l->name, c->name) != 0 &&
@@ -235,12 +238,12 @@ static void kill_unwanted(int pidfd)
 bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
 			   int pidfd)
 {
-	struct leaving *l;
+	struct plugin_exit *l;
 	struct plugin *p;
 
 	if (!strchr(t->run, '@'))
 		return false;
-	l = find_leaving(s, t->run);
+	l = find_exit(s, t->run);
 	p = plugin_of_tag(s, t->run);
 	if (l && l->processes.spawn == PLUGIN_REQUESTED) {
 		plugin_processes_spawned(&l->processes, t, pidfd);
@@ -260,7 +263,7 @@ void plugin_on_spawner_lost(struct supervisor *s)
 {
 	if (!s->channels)
 		return;
-	for (struct leaving *l = s->channels->leaving; l; l = l->next)
+	for (struct plugin_exit *l = s->channels->plugin_exits; l; l = l->next)
 		if (l->processes.spawn == PLUGIN_REQUESTED)
 			plugin_processes_assume(&l->processes, &s->roots);
 	for (struct channel *c = s->channels->first; c; c = c->next) {
@@ -277,11 +280,11 @@ void plugin_on_spawner_lost(struct supervisor *s)
 /* --- those of a former skepd ------------------------------------------ */
 
 /* They have had their time: the end of stdin told them. */
-static void leave_stray(struct supervisor *s, struct plugin_processes *p)
+static void end_leftover(struct supervisor *s, struct plugin_processes *p)
 {
 	p->spawn = PLUGIN_SPAWNED;
-	if (!find_leaving(s, p->tag))
-		add_leaving(s, "", p, 0);
+	if (!find_exit(s, p->tag))
+		add_exit(s, "", p, 0);
 }
 
 static void visit_cgroup(void *arg, const char *name)
@@ -296,7 +299,7 @@ static void visit_cgroup(void *arg, const char *name)
 	p.in_cgroup = true;
 	t = plugin_processes_view(&p);
 	if (processes_count(&s->roots, &t, NULL) > 0)
-		leave_stray(s, &p);
+		end_leftover(s, &p);
 	else
 		processes_remove_cgroup(&s->roots, name);
 }
@@ -309,11 +312,11 @@ static bool visit_process(void *arg, pid_t pid)
 
 	if (proc_env(pid, SPAWN_MARKER, tag, sizeof tag) &&
 	    plugin_processes_of_tag(&p, s->home.root, tag))
-		leave_stray(s, &p);
+		end_leftover(s, &p);
 	return true;
 }
 
-void plugin_leave_strays(struct supervisor *s)
+void plugin_end_leftovers(struct supervisor *s)
 {
 	processes_each_cgroup(&s->roots, visit_cgroup, s);
 	proc_each(visit_process, s);
@@ -323,7 +326,7 @@ void plugin_leave_strays(struct supervisor *s)
 
 static bool any_requested(const struct supervisor *s)
 {
-	const struct leaving *l = s->channels->leaving;
+	const struct plugin_exit *l = s->channels->plugin_exits;
 
 	while (l && l->processes.spawn != PLUGIN_REQUESTED)
 		l = l->next;
@@ -332,7 +335,7 @@ static bool any_requested(const struct supervisor *s)
 
 /* They have the same time as with any other end. A process that the kernel
  * holds is left to its shim. */
-void plugin_leave_all(struct supervisor *s)
+void plugin_wait_all(struct supervisor *s)
 {
 	int64_t until = 0;
 
@@ -341,16 +344,16 @@ void plugin_leave_all(struct supervisor *s)
 		plugin_on_spawner_lost(s);
 	}
 	uv_update_time(&s->loop);
-	for (struct leaving *l = s->channels->leaving; l; l = l->next)
+	for (struct plugin_exit *l = s->channels->plugin_exits; l; l = l->next)
 		if (l->kill_ms + LAST_MS > until)
 			until = l->kill_ms + LAST_MS;
-	while (s->channels->leaving && now_ms(s) < until) {
-		check_leaving(s);
-		plugin_logs_take(s);
-		if (s->channels->leaving)
-			usleep(GOODBYE_US);
+	while (s->channels->plugin_exits && now_ms(s) < until) {
+		check_exits(s);
+		plugin_logs_read(s);
+		if (s->channels->plugin_exits)
+			usleep(POLL_US);
 		uv_update_time(&s->loop);
 	}
-	while (s->channels->leaving)
-		free_leaving(s->channels->leaving);
+	while (s->channels->plugin_exits)
+		free_exit(s->channels->plugin_exits);
 }

@@ -9,12 +9,12 @@
 #include <strings.h>
 #include <time.h>
 
-#define LINE_CHARS 76
-#define WORD_FRAME 12 /* =?utf-8?B??= */
-#define TYPE_MAX   120
-#define FILE_BYTES 250 /* of a name: a line of less than 998 characters */
-#define OCTETS     "application/octet-stream"
-#define HEADER_MAX (2u << 20)
+#define LINE_CHARS       76
+#define ENCODED_OVERHEAD 12 /* =?utf-8?B??= */
+#define TYPE_MAX         120
+#define FILE_BYTES       250 /* of a name: a line of less than 998 characters */
+#define OCTETS           "application/octet-stream"
+#define HEADER_MAX       (2u << 20)
 
 /* --- headers ---------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static void add_encoded(struct buf *b, const char *value, size_t before)
 	size_t n = strlen(value);
 
 	for (size_t i = 0; i < n;) {
-		size_t room = (LINE_CHARS - before - WORD_FRAME) / 4 * 3;
+		size_t room = (LINE_CHARS - before - ENCODED_OVERHEAD) / 4 * 3;
 		size_t take = whole_chars(value + i, n - i, room);
 
 		buf_adds(b, i ? "\r\n =?utf-8?B?" : "=?utf-8?B?");
@@ -59,7 +59,7 @@ static void add_encoded(struct buf *b, const char *value, size_t before)
 }
 
 /* Control characters are worth a space: a line break would begin a header. */
-static void add_words(struct buf *b, const char *value, size_t before)
+static void add_unstructured(struct buf *b, const char *value, size_t before)
 {
 	struct buf clean = BUF_MAX(strlen(value) + 2);
 
@@ -76,7 +76,7 @@ static void add_words(struct buf *b, const char *value, size_t before)
 static void add_header(struct buf *b, const char *name, const char *value)
 {
 	buf_addf(b, "%s: ", name);
-	add_words(b, value, strlen(name) + 2);
+	add_unstructured(b, value, strlen(name) + 2);
 }
 
 /* An address that is not ASCII stands as it is: whoever takes it (SMTPUTF8)

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define FILES_MAX    (48u << 20) /* 64 MiB in base 64 */
-#define ANSWER_KEPT  160         /* bytes of what the server said, for people */
+#define ANSWER_MAX   160         /* bytes of what the server said, for people */
 #define PASSWORD_MAX 4096
 
 /* Under way it belongs to libcurl's thread, and may outlive its channel. */
@@ -27,10 +27,11 @@ struct mail {
 	struct channel *channel; /* NULL: it was closed meanwhile */
 	struct inflight *delivery;
 	struct supervisor *sup;
-	struct inflight *later; /* the row again, once its channel was closed */
+	struct inflight
+		*after_close; /* the row again, once its channel was closed */
 	struct curl_slist *to, *headers;
 	curl_mime *mime;
-	char answer[ANSWER_KEPT]; /* the server's last refusal */
+	char answer[ANSWER_MAX]; /* the server's last refusal */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -139,7 +140,7 @@ static void mail_free(struct mail *m)
 	free(m);
 }
 
-static void take_busy(struct mailer *k, const struct mail *m)
+static void unlink_busy(struct mailer *k, const struct mail *m)
 {
 	struct mail **at = &k->busy;
 
@@ -184,9 +185,10 @@ static struct outcome outcome(const struct mail *m, CURLcode code)
 
 /* Its channel was closed, and it is unknown. Now that libcurl has let go of it,
  * what it did says whether it may be sent again. */
-static void settle_late(struct mail *m, const struct outcome *o, CURLcode code)
+static void record_late_outcome(struct mail *m, const struct outcome *o,
+				CURLcode code)
 {
-	struct inflight *p = m->later;
+	struct inflight *p = m->after_close;
 
 	p->out = *o;
 	if (code == CURLE_ABORTED_BY_CALLBACK && o->event == DELIVERY_EV_FAIL)
@@ -203,10 +205,10 @@ static void on_done(struct transfer *t, CURLcode code)
 	struct outcome o = outcome(m, code);
 
 	if (m->channel) {
-		take_busy(m->channel->own, m);
+		unlink_busy(m->channel->own, m);
 		inflight_done(m->delivery, &o);
 	} else {
-		settle_late(m, &o, code);
+		record_late_outcome(m, &o, code);
 	}
 	mail_free(m);
 }
@@ -266,7 +268,7 @@ static int start_transfer(struct mail *m, struct err *e)
 }
 
 /* REFUSE: the message itself is at fault. */
-static enum delivery_event try(struct mail *m, struct err *e)
+static enum delivery_event build_and_start(struct mail *m, struct err *e)
 {
 	const struct inflight *p = m->delivery;
 	const char *text = p->row.peer ? p->row.peer : m->channel->config.to;
@@ -302,7 +304,7 @@ static void mail_send(struct channel *c, struct inflight *p)
 	m->channel = c;
 	m->sup = c->sup;
 	m->delivery = p;
-	event = try(m, &e);
+	event = build_and_start(m, &e);
 	if (event == DELIVERY_EV_ACK) {
 		m->next = k->busy;
 		k->busy = m;
@@ -373,9 +375,9 @@ static void mail_close(struct channel *c)
 	while (k->busy) {
 		struct mail *m = k->busy;
 
-		take_busy(k, m);
+		unlink_busy(k, m);
 		m->channel = NULL;
-		m->later = copy_of(c, m->delivery);
+		m->after_close = copy_of(c, m->delivery);
 		curl_loop_drop(c->sup->channels->mail, &m->transfer);
 		inflight_done(m->delivery, &o);
 	}

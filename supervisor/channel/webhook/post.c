@@ -3,22 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGENT_NAME  "skep/" SKEP_VERSION
-#define AFTER_MAX   86400 /* seconds that a receiver may hold its channel */
-#define BODY_MAX    (64u << 20)
-#define BODY_KEPT   (64u << 10) /* a larger one is freed after its message */
-#define ANSWER_ROOM 1024L       /* the least that libcurl takes */
-#define ANSWER_READ (16u << 10) /* for the sake of the connection */
+#define AGENT_NAME    "skep/" SKEP_VERSION
+#define AFTER_MAX     86400 /* seconds that a receiver may hold its channel */
+#define BODY_MAX      (64u << 20)
+#define BODY_KEEP_MAX (64u << 10) /* a larger one is freed after its message */
+#define ANSWER_ROOM   1024L       /* the least that libcurl takes */
+#define ANSWER_READ   (16u << 10) /* for the sake of the connection */
 
 /* What an HTTP status means for the message. */
 static enum delivery_event event_of(long status)
 {
-	static const long again[] = {408, 409, 423, 425, 429};
+	static const long retryable[] = {408, 409, 423, 425, 429};
 
 	if (status >= 200 && status < 300)
 		return DELIVERY_EV_ACK;
-	for (size_t i = 0; i < sizeof again / sizeof again[0]; i++)
-		if (status == again[i])
+	for (size_t i = 0; i < sizeof retryable / sizeof retryable[0]; i++)
+		if (status == retryable[i])
 			return DELIVERY_EV_FAIL;
 	if (status >= 500 && status != 501 && status != 505)
 		return DELIVERY_EV_FAIL;
@@ -46,12 +46,12 @@ static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
 
 /* May the receiver have something of it? What a proxy was told before the request
  * was begun does not count. */
-static bool has_left(const struct post *p)
+static bool was_sent(const struct post *p)
 {
 	long sent = 0;
 
 	curl_easy_getinfo(p->transfer.easy, CURLINFO_REQUEST_SIZE, &sent);
-	return p->asked && sent > 0;
+	return p->begun && sent > 0;
 }
 
 /* libcurl would send it again by itself when a connection that it used before
@@ -65,9 +65,9 @@ static int before_request(void *arg, char *to, char *from, int to_port,
 	(void)from;
 	(void)to_port;
 	(void)from_port;
-	if (has_left(p))
+	if (was_sent(p))
 		return CURL_PREREQFUNC_ABORT;
-	p->asked = true;
+	p->begun = true;
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -131,9 +131,9 @@ void post_fini(struct post *p)
 	buf_fini(&p->body);
 }
 
-void post_rest(struct post *p)
+void post_trim(struct post *p)
 {
-	if (p->body.n > BODY_KEPT)
+	if (p->body.n > BODY_KEEP_MAX)
 		buf_fini(&p->body);
 }
 
@@ -145,7 +145,7 @@ int post_start(struct post *p, struct curl_loop *loop, struct err *e)
 		p->headers[i].data = p->text[i].p;
 	p->answered = p->read = 0;
 	p->answer[0] = p->error[0] = '\0';
-	p->asked = false;
+	p->begun = false;
 	curl_easy_setopt(easy, CURLOPT_POSTFIELDS, p->body.p);
 	curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
 			 (curl_off_t)p->body.n);
@@ -161,7 +161,7 @@ static struct outcome no_answer(const struct post *p, CURLcode code)
 
 	if (code == CURLE_ABORTED_BY_CALLBACK)
 		why = "the connection ended without an answer";
-	return outcome_of(has_left(p) ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
+	return outcome_of(was_sent(p) ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
 			  OPT_NONE, -1, "%s", why);
 }
 
@@ -183,7 +183,7 @@ static struct outcome refusal(const struct post *p, enum delivery_event event,
 }
 
 /* Whoever answered by mistake with years does not stop the channel for years. */
-static int64_t hold_of(const struct post *p)
+static int64_t retry_after_of(const struct post *p)
 {
 	curl_off_t after = 0;
 
@@ -202,7 +202,7 @@ static struct outcome an_answer(const struct post *p, long status)
 		return outcome_of(event, status, -1, "%s", "");
 	o = refusal(p, event, status);
 	if (event == DELIVERY_EV_FAIL)
-		o.retry_ms = hold_of(p);
+		o.retry_ms = retry_after_of(p);
 	return o;
 }
 

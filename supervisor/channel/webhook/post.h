@@ -4,7 +4,7 @@
 #include "lib/http/curl_loop.h"
 #include "supervisor/channel/delivery.h"
 
-#define POST_ANSWER_KEPT 160 /* bytes of a refusal, for people */
+#define POST_ANSWER_MAX 160 /* bytes of a refusal, for people */
 
 enum post_part {
 	POST_TYPE,
@@ -26,15 +26,15 @@ struct post {
 	struct buf text[POST_PARTS];
 	struct buf body;
 
-	char answer[POST_ANSWER_KEPT]; /* the rest is the thread's */
-	size_t answered, read;         /* bytes kept, bytes that came */
+	char answer[POST_ANSWER_MAX]; /* the rest is the thread's */
+	size_t answered, read;        /* bytes kept, bytes that came */
 	char error[CURL_ERROR_SIZE];
-	bool asked; /* the request was begun */
+	bool begun; /* the request was begun */
 };
 
 void post_init(struct post *p, const struct channel_config *config);
 void post_fini(struct post *p);
-void post_rest(struct post *p); /* frees what is large, between two messages */
+void post_trim(struct post *p); /* frees what is large, between two messages */
 
 /* "name: " and its value; more may be added to text[i] until it is started. */
 void post_header(struct post *p, enum post_part i, const char *name,

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS_MAX      4
-#define SECRET_MIN    24 /* bytes, as the specification has it */
-#define SECRET_MAX    512
-#define ED25519_BYTES 32
-#define SIGNATURE_MAX 64 /* bytes */
-#define ID_MAX        256
-#define LOOK_MAX      16 /* signatures of a message that are looked at */
+#define KEYS_MAX       4
+#define SECRET_MIN     24 /* bytes, as the specification has it */
+#define SECRET_MAX     512
+#define ED25519_BYTES  32
+#define SIGNATURE_MAX  64 /* bytes */
+#define ID_MAX         256
+#define SIGNATURES_MAX 16 /* signatures of a message that are looked at */
 
 enum kind { SECRET, PRIVATE, PUBLIC };
 
@@ -260,21 +260,21 @@ int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
 /* Base 64 in its one right form: padded, no spaces, no other alphabet. */
 static bool decode_base64(struct buf *out, const char *text, size_t n)
 {
-	struct buf again = BUF_MAX(2 * SIGNATURE_MAX);
+	struct buf retryable = BUF_MAX(2 * SIGNATURE_MAX);
 	struct err ignored;
 	bool same;
 
 	if (base64_decode(out, text, n, &ignored))
 		return false;
-	base64_add(&again, out->p, out->n);
-	same = again.n == n && !memcmp(again.p, text, n);
-	buf_fini(&again);
+	base64_add(&retryable, out->p, out->n);
+	same = retryable.n == n && !memcmp(retryable.p, text, n);
+	buf_fini(&retryable);
 	return same;
 }
 
 /* Is it by the key? Each is looked at, good or not, in constant time. */
-static bool is_good(const struct key *k, const struct text *t,
-		    const char *signature, size_t n)
+static bool is_valid(const struct key *k, const struct text *t,
+		     const char *signature, size_t n)
 {
 	const char *version = kinds[k->kind].version;
 	struct buf bytes = BUF_MAX(SIGNATURE_MAX + 1);
@@ -297,16 +297,17 @@ static bool is_good(const struct key *k, const struct text *t,
 }
 
 /* Is one of "v1,AAA v1a,BBB" by one of the keys? */
-static bool any_good(const struct webhook_keys *k, const struct text *t,
-		     const char *signatures)
+static bool any_valid(const struct webhook_keys *k, const struct text *t,
+		      const char *signatures)
 {
 	bool found = false;
 
-	for (int looked = 0; *signatures && looked < LOOK_MAX; looked++) {
+	for (int checked = 0; *signatures && checked < SIGNATURES_MAX;
+	     checked++) {
 		size_t n = strcspn(signatures, " ");
 
 		for (int i = 0; i < k->n; i++)
-			found |= is_good(&k->keys[i], t, signatures, n);
+			found |= is_valid(&k->keys[i], t, signatures, n);
 		signatures += n + (signatures[n] == ' ');
 	}
 	return found;
@@ -330,7 +331,7 @@ int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "webhook-timestamp must be in seconds since "
 			       "1970");
-	if (!k || !any_good(k, &t, c->signatures))
+	if (!k || !any_valid(k, &t, c->signatures))
 		return err_set(e, ERR_UNAUTHORIZED, "the signature is invalid");
 	off = c->now_ms - when * 1000;
 	if (off > c->tolerance_ms || off < -c->tolerance_ms)

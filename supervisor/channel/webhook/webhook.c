@@ -28,7 +28,7 @@ struct webhook {
 	struct secret_file secret;
 	struct webhook_keys *keys; /* as last read */
 	bool broken;               /* what is in the file now is no secret */
-	struct hook *rest;
+	struct hook *idle;
 	struct hook *busy;
 };
 
@@ -58,7 +58,7 @@ static void add_busy(struct webhook *w, struct hook *h)
 	w->busy = h;
 }
 
-static void take_busy(struct webhook *w, struct hook *h)
+static void unlink_busy(struct webhook *w, struct hook *h)
 {
 	if (h->prev)
 		h->prev->next = h->next;
@@ -75,7 +75,7 @@ static void take_busy(struct webhook *w, struct hook *h)
 static void stop_sending(struct channel *c, struct outcome *o)
 {
 	o->event = DELIVERY_EV_FAIL;
-	o->no_try = true;
+	o->not_counted = true;
 	channel_pause(c, "the receiver no longer exists (HTTP status "
 			 "410); set url, then run 'skep channel "
 			 "resume'");
@@ -95,10 +95,10 @@ static void on_done(struct transfer *t, CURLcode code)
 	o = post_outcome(&h->post, code);
 	if (o.code == HTTP_GONE)
 		stop_sending(c, &o);
-	take_busy(w, h);
-	post_rest(&h->post);
-	h->next = w->rest;
-	w->rest = h;
+	unlink_busy(w, h);
+	post_trim(&h->post);
+	h->next = w->idle;
+	w->idle = h;
 	inflight_done(h->delivery, &o);
 }
 
@@ -143,12 +143,12 @@ static int start_request(struct hook *h, struct inflight *p, struct err *e)
 static void hook_send(struct channel *c, struct inflight *p)
 {
 	struct webhook *w = c->own;
-	struct hook *h = w->rest;
+	struct hook *h = w->idle;
 	struct outcome o;
 	struct err e;
 
 	if (h)
-		w->rest = h->next;
+		w->idle = h->next;
 	else
 		h = hook_new(c);
 	if (start_request(h, p, &e) == 0) {
@@ -212,13 +212,13 @@ static void hook_close(struct channel *c)
 	struct hook *h;
 
 	while ((h = w->busy)) {
-		take_busy(w, h);
+		unlink_busy(w, h);
 		h->channel = NULL;
 		curl_loop_drop(c->sup->channels->web, &h->post.transfer);
 		inflight_done(h->delivery, &o);
 	}
-	while ((h = w->rest)) {
-		w->rest = h->next;
+	while ((h = w->idle)) {
+		w->idle = h->next;
 		hook_free(h);
 	}
 	webhook_keys_free(w->keys);

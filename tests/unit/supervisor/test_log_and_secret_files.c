@@ -22,18 +22,18 @@
 #define START "{\"id\":\"dlv_"
 
 static struct temp dir;
-static struct line_file file;
+static struct rotating_log file;
 
 static int set_up_log_and_secret_files(void **state)
 {
 	(void)state;
 	temp_make(&dir);
-	file = (struct line_file){
+	file = (struct rotating_log){
 		.path = temp_join(&dir, "lines"),
 		.start = START,
 		.rotate = 1 << 30,
 		.keep = 2,
-		.patience_ms = 100,
+		.lock_timeout_ms = 100,
 	};
 	return 0;
 }
@@ -56,10 +56,10 @@ static void write_text(const char *path, const char *text, size_t n)
 
 static int has(const char *start)
 {
-	struct line_wanted wanted = {.start = start};
+	struct wanted_line wanted = {.start = start};
 	struct err e = {0};
 
-	return line_file_find(&file, &wanted, 1, &e) ? -1 : wanted.found;
+	return rotating_log_find(&file, &wanted, 1, &e) ? -1 : wanted.found;
 }
 
 /* A file is read in pieces of a MiB; a line may begin or end anywhere. */
@@ -107,7 +107,7 @@ static void a_line_is_found_in_a_former_file(void **state)
 	assert_int_equal(has(START "1\""), 0);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(
-			line_file_append(
+			rotating_log_append(
 				&file,
 				i ? (struct blob){"x\n", 2}
 				  : (struct blob){line, sizeof line - 1},
@@ -115,9 +115,9 @@ static void a_line_is_found_in_a_former_file(void **state)
 			0);
 		assert_int_equal(has(START "1\""), 1);
 	}
-	assert_int_equal(
-		line_file_append(&file, (struct blob){"x\n", 2}, &unknown, &e),
-		0);
+	assert_int_equal(rotating_log_append(&file, (struct blob){"x\n", 2},
+					     &unknown, &e),
+			 0);
 	assert_int_equal(has(START "1\""), 0); /* two are kept */
 }
 
@@ -126,7 +126,7 @@ static void many_lines_are_found_in_one_pass(void **state)
 {
 	enum { LINES = 300 };
 	static char starts[LINES][32];
-	struct line_wanted wanted[LINES + 1];
+	struct wanted_line wanted[LINES + 1];
 	char old[PATH_MAX];
 	FILE *now, *before;
 	struct err e = {0};
@@ -138,14 +138,14 @@ static void many_lines_are_found_in_one_pass(void **state)
 	for (int i = 0; i < LINES; i++) {
 		snprintf(starts[i], sizeof starts[i], START "%d\"",
 			 (i * 7919) % LINES); /* in no order */
-		wanted[i] = (struct line_wanted){starts[i], false, starts[i]};
+		wanted[i] = (struct wanted_line){starts[i], false, starts[i]};
 		if (i != 77)
 			fprintf(i % 2 ? now : before, "%s}\n", starts[i]);
 	}
 	fclose(now);
 	fclose(before);
 	wanted[LINES] = wanted[5];
-	assert_int_equal(line_file_find(&file, wanted, LINES + 1, &e), 0);
+	assert_int_equal(rotating_log_find(&file, wanted, LINES + 1, &e), 0);
 	for (int i = 0; i <= LINES; i++) {
 		assert_ptr_equal(wanted[i].start, wanted[i].owner);
 		assert_int_equal(wanted[i].found,
@@ -156,7 +156,7 @@ static void many_lines_are_found_in_one_pass(void **state)
 /* What was found before it came to that is found. */
 static void of_a_locked_file_it_cannot_be_said(void **state)
 {
-	struct line_wanted wanted[] = {{.start = START "1\""},
+	struct wanted_line wanted[] = {{.start = START "1\""},
 				       {.start = START "2\""}};
 	char old[PATH_MAX];
 	struct err e = {0};
@@ -168,12 +168,12 @@ static void of_a_locked_file_it_cannot_be_said(void **state)
 	write_text(old, START "2\"}\n", sizeof START "2\"}\n" - 1);
 	fd = open(old, O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(line_file_find(&file, wanted, 2, &e), -1);
+	assert_int_equal(rotating_log_find(&file, wanted, 2, &e), -1);
 	assert_int_equal(e.code, ERR_BUSY);
 	assert_true(wanted[0].found);
 	assert_false(wanted[1].found);
 	close(fd);
-	assert_int_equal(line_file_find(&file, wanted, 2, &e), 0);
+	assert_int_equal(rotating_log_find(&file, wanted, 2, &e), 0);
 	assert_true(wanted[0].found && wanted[1].found);
 }
 
@@ -181,7 +181,8 @@ static void *append_one(void *arg)
 {
 	bool unknown;
 
-	if (line_file_append(&file, (struct blob){"one\n", 4}, &unknown, arg))
+	if (rotating_log_append(&file, (struct blob){"one\n", 4}, &unknown,
+				arg))
 		return arg;
 	return NULL;
 }
@@ -196,7 +197,7 @@ static void what_waited_goes_to_the_file_of_that_name(void **state)
 	int fd;
 
 	(void)state;
-	file.patience_ms = 30000;
+	file.lock_timeout_ms = 30000;
 	write_text(file.path, "old\n", 4);
 	fd = open(file.path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -233,8 +234,8 @@ static void a_secret_that_changes_at_once_is_seen(void **state)
 	assert_int_equal(secret_file_read(&f, &text, &e), 0);
 	assert_string_equal(text.p, "two");
 	/* long ago: nobody reads it again for nothing */
-	f.reconciled = true;
-	f.looked_at = 0;
+	f.unchanged = true;
+	f.checked_at = 0;
 	assert_false(secret_file_changed(&f));
 	buf_fini(&text);
 }
