@@ -120,7 +120,7 @@ static void on_tick(uv_timer_t *h)
 	}
 	channels_tick(s);
 	if (s->api)
-		mail_tick(s->api);
+		mailbox_wait_tick(s->api);
 	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
 		trim_host_log(s);
 	if (!s->stopping)

@@ -23,7 +23,7 @@ void agent_files_close(struct agent_files *s)
 		close_slot(&s->slots[i]);
 }
 
-void agent_files_sweep(struct agent_files *s)
+void agent_files_expire(struct agent_files *s)
 {
 	int64_t old = clock_mono_ns() - UNUSED_NS;
 

@@ -24,7 +24,7 @@ struct agent_files {
 
 void agent_files_close(struct agent_files *s);
 /* Gives up those that were not used for a while, or are lost (sql_lost). */
-void agent_files_sweep(struct agent_files *s);
+void agent_files_expire(struct agent_files *s);
 
 /* Where the registry says it is: 1, 0 if the agent has no file yet, -1. *out is
  * good until the next call. */

@@ -57,7 +57,7 @@ static void send_pause(struct follower *f)
 
 /* Whether somebody is asked. To be looked at before the transcript, where the
  * question is by then. */
-static bool waits(struct follower *f)
+static bool has_open_approval(struct follower *f)
 {
 	struct approval_open_count_in in = {f->run};
 	struct approval_open_count_row row = {0};
@@ -74,7 +74,7 @@ static bool waits(struct follower *f)
 static int poll_chat(struct follower *f, struct err *e)
 {
 	const struct ai_frames *frames = f->own;
-	bool pause = waits(f);
+	bool pause = has_open_approval(f);
 	struct agent_file *file;
 	struct arena a = {0};
 	struct run_row row;
@@ -109,7 +109,7 @@ static const struct follower_ops chat_ops = {poll_chat, free_frames};
 
 /* q->id is the run, q->key the session, q->filter[0] the agent. With a cursor
  * in q->from it goes on, and q->limit answers are new. */
-static int give_stream(struct api_request *q, struct buf *out, struct err *e)
+static int start_stream(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct tail_want want = {q->key, q->id, q->from};
 	struct ai_frames *frames;
@@ -155,7 +155,7 @@ static int resume(struct api_request *q, struct buf *out, struct err *e)
 	    row.ended_at + GRACE_MS > clock_now())
 		q->id = row.id;
 	if (q->id)
-		return give_stream(q, out, e);
+		return start_stream(q, out, e);
 	http_reply_empty(q->reply, 204);
 	q->reply = NULL;
 	return 0;
@@ -200,7 +200,7 @@ static bool has_answers(const cJSON *message)
 
 /* One that has its answer, from elsewhere or from this message before, is left
  * as it is: the stream tells what became of it. */
-static int take_answer(struct api_request *q, const cJSON *part,
+static int read_answer(struct api_request *q, const cJSON *part,
 		       struct answers *all, struct err *e)
 {
 	const cJSON *said = cJSON_GetObjectItemCaseSensitive(part, "approval");
@@ -257,10 +257,10 @@ static int find_message(struct api_request *q, const cJSON *last, struct err *e)
 }
 
 /* A verb says what it was about: the approval. */
-static int go_on(struct api_request *q, struct buf *out, struct err *e)
+static int resume_stream(struct api_request *q, struct buf *out, struct err *e)
 {
 	q->id = q->filter[1];
-	return give_stream(q, out, e);
+	return start_stream(q, out, e);
 }
 
 static int answer_approvals(struct api_request *q, const cJSON *last,
@@ -277,7 +277,7 @@ static int answer_approvals(struct api_request *q, const cJSON *last,
 		return -1;
 	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(last, "parts"))
 	{
-		if (is_answer(p) && take_answer(q, p, &all, e))
+		if (is_answer(p) && read_answer(q, p, &all, e))
 			return -1;
 	}
 	q->filter[1] = q->id;
@@ -291,9 +291,9 @@ static int answer_approvals(struct api_request *q, const cJSON *last,
 				      &all.one[i].as, done, e))
 			return -1;
 	}
-	q->read = go_on;
+	q->read = resume_stream;
 	if (all.n == 0)
-		request_read(q, go_on);
+		request_read(q, resume_stream);
 	return 0;
 }
 
@@ -307,13 +307,13 @@ static const cJSON *last_message(const cJSON *body)
 static int submit(struct api_request *q, const cJSON *body, const cJSON *last,
 		  struct err *e)
 {
-	struct ai_wanted w = {.ask = supervisor_run_defaults(q->api->sup)};
-	int rc = ai_read_ask(q, body, last, &w, e);
+	struct ai_run_request w = {.ask = supervisor_run_defaults(q->api->sup)};
+	int rc = ai_request_read(q, body, last, &w, e);
 
 	if (rc == 0)
 		rc = supervisor_submit_run(q->api->sup, &w.ask, request_done(q),
 					   e);
-	ai_wanted_free(&w);
+	ai_request_free(&w);
 	return rc;
 }
 
@@ -324,7 +324,7 @@ void route_ai_chat(struct api_request *q, const cJSON *body)
 
 	q->filter[0] = request_param(q, "agent");
 	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
-	q->read = give_stream;
+	q->read = start_stream;
 	request_command(q,
 			has_answers(last) ? answer_approvals(q, last, &e)
 					  : submit(q, body, last, &e),

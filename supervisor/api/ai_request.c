@@ -13,7 +13,7 @@
 
 #define PROMPT_BYTES (8u << 20)
 #define FILES_BYTES  (64u << 20)
-#define AGAIN_MAX    1000 /* runs of one message */
+#define RERUNS_MAX   1000 /* runs of one message */
 
 static bool is_type(const cJSON *part, const char *type)
 {
@@ -111,7 +111,7 @@ static int find_runs(struct api_request *q, const char *id, const char **run,
 	int n = 0;
 
 	*run = NULL;
-	while (n < AGAIN_MAX) {
+	while (n < RERUNS_MAX) {
 		struct run_by_key_in in = {q->filter[0], key_of(q, id, n + 1)};
 		struct run_by_key_row row;
 		int found = sql_get(supervisor_db(q->api->sup), Q_RUN_BY_KEY,
@@ -142,7 +142,7 @@ static int is_run(struct api_request *q, const char *id, struct err *e)
 /* --- the request -------------------------------------------------------- */
 
 /* Whether the client wants another answer, or has edited the message. */
-static bool asks_again(const cJSON *body, const char *id)
+static bool is_regeneration(const cJSON *body, const char *id)
 {
 	const char *trigger = json_text(body, "trigger", "");
 	const char *message = json_text(body, "messageId", NULL);
@@ -185,14 +185,15 @@ static void add_options(struct api_request *q, struct run_request *ask,
 }
 
 static int set_run_request(struct api_request *q, const cJSON *body,
-			   const char *id, struct ai_wanted *out, struct err *e)
+			   const char *id, struct ai_run_request *out,
+			   struct err *e)
 {
 	const char *newest = NULL, *replaced = NULL;
 	int n = id ? find_runs(q, id, &newest, e) : 0;
 
 	if (n < 0)
 		return -1;
-	if (asks_again(body, id)) {
+	if (is_regeneration(body, id)) {
 		if (find_replaced(q, body, newest, &replaced, e))
 			return -1;
 		out->ask.policy = "interrupt";
@@ -205,8 +206,8 @@ static int set_run_request(struct api_request *q, const cJSON *body,
 	return 0;
 }
 
-int ai_read_ask(struct api_request *q, const cJSON *body, const cJSON *last,
-		struct ai_wanted *out, struct err *e)
+int ai_request_read(struct api_request *q, const cJSON *body, const cJSON *last,
+		    struct ai_run_request *out, struct err *e)
 {
 	const char *id = arena_text(&q->arena, json_text(last, "id", NULL));
 	cJSON *files = cJSON_CreateArray();
@@ -234,7 +235,7 @@ int ai_read_ask(struct api_request *q, const cJSON *body, const cJSON *last,
 	return set_run_request(q, body, id, out, e);
 }
 
-void ai_wanted_free(struct ai_wanted *w)
+void ai_request_free(struct ai_run_request *w)
 {
 	buf_fini(&w->prompt);
 	buf_fini(&w->files);

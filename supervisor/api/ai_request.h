@@ -5,7 +5,7 @@
 #include "supervisor/api/routes.h"
 
 /* The request of an AI SDK chat, read. Private to web_*.c. */
-struct ai_wanted {
+struct ai_run_request {
 	struct run_request ask;
 	struct buf prompt;
 	struct buf files; /* ask.attachments */
@@ -13,9 +13,9 @@ struct ai_wanted {
 
 /* q->key is the chat, q->filter[0] the agent; out->ask has the defaults, and
  * borrows from out. */
-int ai_read_ask(struct api_request *q, const cJSON *body, const cJSON *last,
-		struct ai_wanted *out, struct err *e);
-void ai_wanted_free(struct ai_wanted *w);
+int ai_request_read(struct api_request *q, const cJSON *body, const cJSON *last,
+		    struct ai_run_request *out, struct err *e);
+void ai_request_free(struct ai_run_request *w);
 
 /* The client's id of the message whose prompt has this key; NULL: it is none of
  * the chat. */

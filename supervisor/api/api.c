@@ -56,7 +56,7 @@ static int check_token(void *app, const char *hash, struct http_subject *who,
 }
 
 /* Words of a text, NULL-ended; the caller frees list[0] and the list. */
-static const char **words_of(const char *text)
+static const char **split_words(const char *text)
 {
 	const char **list = calloc(NAMES_MAX + 1, sizeof *list);
 	char *copy = strdup(text), *rest = copy, *word;
@@ -87,7 +87,7 @@ static void on_tick(uv_timer_t *t)
 
 	followers_poll(w);
 	shared_streams_poll(w);
-	agent_files_sweep(&w->files);
+	agent_files_expire(&w->files);
 }
 
 static void on_poll_soon(uv_timer_t *t)
@@ -130,8 +130,8 @@ static int open_server(struct api *w, struct err *e)
 		.app = w,
 	};
 
-	w->hosts = words_of(c->http_hosts);
-	w->origins = words_of(c->http_origins);
+	w->hosts = split_words(c->http_hosts);
+	w->origins = split_words(c->http_origins);
 	config.hosts = w->hosts;
 	config.origins = w->origins;
 	return http_server_open(&w->server, w->loop, &config, e);
@@ -148,7 +148,7 @@ int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 	w->loop = loop;
 	if (api_counts_open(&w->counts, sup, e) || open_server(w, e)) {
 		w->stopped = true;
-		mail_stop(w);
+		mailbox_wait_stop(w);
 		api_close(w);
 		return -1;
 	}
@@ -156,7 +156,7 @@ int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 	uv_timer_init(loop, &w->soon);
 	w->timer.data = w->soon.data = w;
 	uv_timer_start(&w->timer, on_tick, TICK_MS, TICK_MS);
-	mail_open(w);
+	mailbox_wait_open(w);
 	*out = w;
 	return 0;
 }

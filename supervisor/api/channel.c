@@ -144,8 +144,8 @@ void route_conversations(struct api_request *q)
 /* --- coming in -------------------------------------------------------- */
 
 /* `id` is the signed one, of a message from outside; NULL: from one of us. */
-static void take_inbound(struct api_request *q, const char *channel,
-			 const char *id, const cJSON *json)
+static void accept_inbound(struct api_request *q, const char *channel,
+			   const char *id, const cJSON *json)
 {
 	struct inbound_message m = {0};
 	struct err e = {0};
@@ -165,7 +165,7 @@ static void take_inbound(struct api_request *q, const char *channel,
 /* From any client that may start runs; the address names the sender. */
 void route_channel_message(struct api_request *q, const cJSON *body)
 {
-	take_inbound(q, http_param(q->http, "name"), NULL, body);
+	accept_inbound(q, http_param(q->http, "name"), NULL, body);
 }
 
 /* From anywhere: the signature says that it is a friend. */
@@ -186,7 +186,7 @@ void route_channel_in(struct api_request *q, struct blob body)
 	if (webhook_admit(q->api->sup, name, &claim, &e) == 0)
 		json = json_parse_object("message", body.p, body.n, &e);
 	if (json)
-		take_inbound(q, name, claim.id, json);
+		accept_inbound(q, name, claim.id, json);
 	cJSON_Delete(json);
 	if (json)
 		return;

@@ -11,14 +11,14 @@
 #include "supervisor/channel/commands.h"
 #include "supervisor/channel/inbound.h"
 
-enum { BY_CHANNEL, BY_STATE, BY_TALK, BY_AGENT, BY_SESSION, BY_RUN };
+enum { BY_CHANNEL, BY_STATE, BY_CONVERSATION, BY_AGENT, BY_SESSION, BY_RUN };
 
 static int read_deliveries(struct api_request *q, struct buf *out,
 			   struct err *e)
 {
 	struct delivery_filter in = {.channel = q->filter[BY_CHANNEL],
 				     .state = q->filter[BY_STATE],
-				     .conversation = q->filter[BY_TALK],
+				     .conversation = q->filter[BY_CONVERSATION],
 				     .agent = q->filter[BY_AGENT],
 				     .session = q->filter[BY_SESSION],
 				     .count = q->limit};
@@ -37,9 +37,9 @@ static int read_deliveries(struct api_request *q, struct buf *out,
 static int read_filters(struct api_request *q)
 {
 	static const char *const filters[] = {
-		[BY_CHANNEL] = "channel",   [BY_STATE] = "state",
-		[BY_TALK] = "conversation", [BY_AGENT] = "agent",
-		[BY_SESSION] = "session",   [BY_RUN] = "run"};
+		[BY_CHANNEL] = "channel",           [BY_STATE] = "state",
+		[BY_CONVERSATION] = "conversation", [BY_AGENT] = "agent",
+		[BY_SESSION] = "session",           [BY_RUN] = "run"};
 
 	if (request_limit(q))
 		return -1;
@@ -167,7 +167,7 @@ static int read_inbounds(struct api_request *q, struct buf *out, struct err *e)
 					      "id", NULL};
 	struct inbound_filter in = {.channel = q->filter[BY_CHANNEL],
 				    .state = q->filter[BY_STATE],
-				    .conversation = q->filter[BY_TALK],
+				    .conversation = q->filter[BY_CONVERSATION],
 				    .count = q->limit};
 
 	if (page_before(ID_INBOUND, q->from, &in.before, e))

@@ -8,8 +8,8 @@
 
 /* The values as a query's parameters have them: texts without quotes. Several
  * are joined by dots. */
-static void keep_cursor(struct buf *b, const struct shape *s, const char *names,
-			const void *row)
+static void write_cursor(struct buf *b, const struct shape *s,
+			 const char *names, const void *row)
 {
 	buf_clear(b);
 	for (; *names; names += *names == ' ') {
@@ -40,7 +40,7 @@ int api_page(struct api_request *q, unsigned query, const void *in,
 	for (; sql_next(&it, row); n++) {
 		list_item(out, shape, row);
 		if (cursor)
-			keep_cursor(&last, shape, cursor, row);
+			write_cursor(&last, shape, cursor, row);
 	}
 	list_end(out, cursor && n == q->limit ? last.p : NULL);
 	buf_fini(&last);
@@ -62,7 +62,7 @@ int api_lists(struct api_request *q, const struct api_lists *l,
 		if (l->each)
 			l->each(q, row);
 		list_item(out, l->shape, row);
-		keep_cursor(&last, l->shape, l->cursor, row);
+		write_cursor(&last, l->shape, l->cursor, row);
 	}
 	list_end(out, n == q->limit ? last.p : NULL);
 	buf_fini(&last);

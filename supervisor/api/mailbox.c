@@ -75,7 +75,7 @@ void route_message_list(struct api_request *q)
 
 /* What was marked in the transaction is what is answered after it. */
 struct collected {
-	struct api_request *ask;
+	struct api_request *request;
 	struct message_row *rows;
 	int n;
 };
@@ -85,9 +85,9 @@ static void reply_messages(void *arg, const struct err *failed)
 	struct collected *c = arg;
 
 	if (failed)
-		request_fail(c->ask, failed);
+		request_fail(c->request, failed);
 	else
-		mail_give(c->ask, c->n, c->rows);
+		mailbox_reply(c->request, c->n, c->rows);
 }
 
 void route_message_read(struct api_request *q)
@@ -118,7 +118,7 @@ static void acknowledged(void *arg, const struct err *failed)
 	if (failed)
 		request_fail(q, failed);
 	else
-		mail_receive(q);
+		mailbox_receive(q);
 }
 
 void route_message_receive(struct api_request *q)
@@ -131,7 +131,7 @@ void route_message_receive(struct api_request *q)
 	q->id = request_param(q, "agent");
 	q->key = request_param(q, "session");
 	q->limit = 0;
-	rc = http_query_i64(q->http, "wait", (int64_t[]){0, MAIL_WAIT_MAX},
+	rc = http_query_i64(q->http, "wait", (int64_t[]){0, MAILBOX_WAIT_MAX},
 			    &q->limit, &e);
 	txn_try_begin(&s->txn);
 	if (rc == 0)

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-struct mail_wait {
-	struct mail_wait *next;
-	struct api_request *ask; /* in whose arena it is */
-	int64_t until_ms;        /* uv_now */
+struct mailbox_wait {
+	struct mailbox_wait *next;
+	struct api_request *request; /* in whose arena it is */
+	int64_t until_ms;            /* uv_now */
 };
 
-void mail_give(struct api_request *q, int n, const struct message_row *rows)
+void mailbox_reply(struct api_request *q, int n, const struct message_row *rows)
 {
 	struct buf out = BUF_MAX(64u << 20);
 
@@ -25,7 +25,7 @@ void mail_give(struct api_request *q, int n, const struct message_row *rows)
 }
 
 /* True if it was answered. */
-static bool try_give(struct api_request *q)
+static bool reply_if_any(struct api_request *q)
 {
 	struct message_row *row;
 	struct err e;
@@ -35,36 +35,36 @@ static bool try_give(struct api_request *q)
 	if (n < 0)
 		request_fail(q, &e);
 	else if (n > 0)
-		mail_give(q, n, row);
+		mailbox_reply(q, n, row);
 	return n != 0;
 }
 
-void mail_receive(struct api_request *q)
+void mailbox_receive(struct api_request *q)
 {
 	struct api *w = q->api;
-	struct mail_wait *m;
+	struct mailbox_wait *m;
 
-	if (try_give(q))
+	if (reply_if_any(q))
 		return;
 	if (q->limit == 0 || w->stopped) {
-		mail_give(q, 0, NULL);
+		mailbox_reply(q, 0, NULL);
 		return;
 	}
 	m = arena_alloc(&q->arena, sizeof *m);
-	*m = (struct mail_wait){w->mail, q,
-				(int64_t)uv_now(&w->sup->loop) + q->limit};
-	w->mail = m;
+	*m = (struct mailbox_wait){w->mailbox_waits, q,
+				   (int64_t)uv_now(&w->sup->loop) + q->limit};
+	w->mailbox_waits = m;
 }
 
 static void answer_waits(struct supervisor *s, const struct hint *h)
 {
-	struct mail_wait **at = s->api ? &s->api->mail : NULL;
+	struct mailbox_wait **at = s->api ? &s->api->mailbox_waits : NULL;
 
 	(void)h;
 	while (at && *at) {
-		struct mail_wait *m = *at, *next = m->next;
+		struct mailbox_wait *m = *at, *next = m->next;
 
-		if (try_give(m->ask))
+		if (reply_if_any(m->request))
 			*at = next;
 		else
 			at = &m->next;
@@ -73,31 +73,31 @@ static void answer_waits(struct supervisor *s, const struct hint *h)
 
 static void end_waits(struct api *w, int64_t now)
 {
-	struct mail_wait **at = &w->mail;
+	struct mailbox_wait **at = &w->mailbox_waits;
 
 	while (*at) {
-		struct mail_wait *m = *at;
+		struct mailbox_wait *m = *at;
 
 		if (m->until_ms > now) {
 			at = &m->next;
 			continue;
 		}
 		*at = m->next;
-		mail_give(m->ask, 0, NULL);
+		mailbox_reply(m->request, 0, NULL);
 	}
 }
 
-void mail_open(struct api *w)
+void mailbox_wait_open(struct api *w)
 {
 	on_hint(w->sup, HINT_MAILBOX, answer_waits);
 }
 
-void mail_tick(struct api *w)
+void mailbox_wait_tick(struct api *w)
 {
 	end_waits(w, (int64_t)uv_now(&w->sup->loop));
 }
 
-void mail_stop(struct api *w)
+void mailbox_wait_stop(struct api *w)
 {
 	end_waits(w, INT64_MAX);
 }

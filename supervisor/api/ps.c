@@ -8,9 +8,9 @@
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
 
-#define LIVE_MAX 100000
+#define ACTIVE_MAX 100000
 
-void api_judge(struct supervisor *s, struct run_row *row)
+void api_assess_run(struct supervisor *s, struct run_row *row)
 {
 	struct run_signs signs = {.supervised = true};
 	struct run_activity live;
@@ -23,11 +23,11 @@ void api_judge(struct supervisor *s, struct run_row *row)
 	run_judge(row, &signs);
 }
 
-static struct api_active live_of(struct api_request *q,
-				 const struct run_row *row)
+static struct api_active active_of(struct api_request *q,
+				   const struct run_row *row)
 {
 	struct run_activity live = {0};
-	struct run_memory tree = {0};
+	struct run_memory memory = {0};
 	int64_t now = clock_now();
 	struct api_active v = {.id = row->id,
 			       .agent = row->agent,
@@ -52,15 +52,15 @@ static struct api_active live_of(struct api_request *q,
 			v.silent_ms = now - live.last_message_at;
 	}
 	if (q->flag) {
-		supervisor_run_memory(q->api->sup, row->id, &tree);
-		v.rss = tree.rss;
-		v.processes = tree.processes;
+		supervisor_run_memory(q->api->sup, row->id, &memory);
+		v.rss = memory.rss;
+		v.processes = memory.processes;
 	}
 	return v;
 }
 
 /* An idle worker uses memory, too: it is shown as its last run. */
-static void add_idle(struct api_request *q, struct buf *out)
+static void add_idle_workers(struct api_request *q, struct buf *out)
 {
 	int64_t now = clock_now();
 	struct idle_worker_info idle;
@@ -80,14 +80,14 @@ static void add_idle(struct api_request *q, struct buf *out)
 				       .processes = OPT_NONE};
 
 		if (q->flag) {
-			v.rss = idle.tree.rss;
-			v.processes = idle.tree.processes;
+			v.rss = idle.memory.rss;
+			v.processes = idle.memory.processes;
 		}
 		list_item(out, &api_active_shape, &v);
 	}
 }
 
-static int read_live(struct api_request *q, struct buf *out, struct err *e)
+static int read_active(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_row *rows;
 	int n = sql_collect(supervisor_db(q->api->sup), Q_RUN_LIST_ACTIVE, NULL,
@@ -97,11 +97,11 @@ static int read_live(struct api_request *q, struct buf *out, struct err *e)
 	for (int i = 0; i < n; i++) {
 		struct api_active v;
 
-		api_judge(q->api->sup, &rows[i]);
-		v = live_of(q, &rows[i]);
+		api_assess_run(q->api->sup, &rows[i]);
+		v = active_of(q, &rows[i]);
 		list_item(out, &api_active_shape, &v);
 	}
-	add_idle(q, out);
+	add_idle_workers(q, out);
 	list_end(out, NULL);
 	return n < 0 ? -1 : 0;
 }
@@ -109,13 +109,13 @@ static int read_live(struct api_request *q, struct buf *out, struct err *e)
 void route_active(struct api_request *q)
 {
 	q->flag = http_query_flag(q->http, "memory");
-	request_read(q, read_live);
+	request_read(q, read_active);
 }
 
 /* --- invocations ------------------------------------------------------- */
 
-static void judge_group(struct invocation_row *row, const struct run_row *live,
-			int n)
+static void assess_invocation(struct invocation_row *row,
+			      const struct run_row *live, int n)
 {
 	invocation_judge(row, NULL);
 	for (int i = 0; i < n && row->active > 0; i++)
@@ -135,7 +135,7 @@ static int read_invocations(struct api_request *q, struct buf *out,
 
 	list_begin(out);
 	for (int i = 0; i < n; i++) {
-		judge_group(&rows[i], q->live, q->nlive);
+		assess_invocation(&rows[i], q->active, q->nactive);
 		list_item(out, &invocation_row_shape, &rows[i]);
 	}
 	list_end(out, n == q->limit ? rows[n - 1].invocation : NULL);
@@ -149,11 +149,11 @@ void route_invocations(struct api_request *q)
 	if (request_limit(q))
 		return;
 	q->from = request_query(q, "before");
-	q->nlive = sql_collect(q->db, Q_RUN_LIST_ACTIVE, NULL, LIVE_MAX,
-			       &q->live, &q->arena, &e);
-	for (int i = 0; i < q->nlive; i++)
-		api_judge(q->api->sup, &q->live[i]);
-	if (q->nlive < 0)
+	q->nactive = sql_collect(q->db, Q_RUN_LIST_ACTIVE, NULL, ACTIVE_MAX,
+				 &q->active, &q->arena, &e);
+	for (int i = 0; i < q->nactive; i++)
+		api_assess_run(q->api->sup, &q->active[i]);
+	if (q->nactive < 0)
 		request_fail(q, &e);
 	else
 		request_read_async(q, read_invocations);

@@ -5,6 +5,6 @@
 
 /* Says of a run's row how it is: what the row says, and what skepd knows of its
  * worker. */
-void api_judge(struct supervisor *s, struct run_row *row);
+void api_assess_run(struct supervisor *s, struct run_row *row);
 
 #endif

@@ -5,7 +5,7 @@
 #include "schema/control/control.h"
 #include "supervisor/api/request.h"
 
-struct aside {
+struct async_read {
 	uv_work_t work;
 	struct api_request *q;
 	struct buf out;
@@ -15,7 +15,7 @@ struct aside {
 
 static void read_in_thread(uv_work_t *w)
 {
-	struct aside *a = w->data;
+	struct async_read *a = w->data;
 	struct api_request *q = a->q;
 
 	a->rc = control_open(&q->db, supervisor_home(q->api->sup), SQL_READONLY,
@@ -28,7 +28,7 @@ static void read_in_thread(uv_work_t *w)
 
 static void read_done(uv_work_t *w, int status)
 {
-	struct aside *a = w->data;
+	struct async_read *a = w->data;
 
 	if (status)
 		a->rc = err_set(&a->err, ERR_CANCELED,
@@ -42,7 +42,7 @@ static void read_done(uv_work_t *w, int status)
 static void queue_read(void *arg, const struct err *failed)
 {
 	struct api_request *q = arg;
-	struct aside *a;
+	struct async_read *a;
 
 	if (failed) {
 		request_fail(q, failed);

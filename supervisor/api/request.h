@@ -22,7 +22,8 @@ struct api {
 	struct follower *followers;   /* a ring: stream.c */
 	struct shared_stream *shared; /* a ring: topic.c */
 	struct edit_batch *batches;   /* at work: edit_batch.c */
-	struct mail_wait *mail;       /* who waits for a message: mail.c */
+	struct mailbox_wait
+		*mailbox_waits; /* who waits for a message: mail.c */
 	int64_t nfollowers, nprivate, nshared;
 	uv_timer_t timer; /* looks that nobody asked for */
 	uv_timer_t soon;  /* looks that go on after others had their turn */
@@ -47,8 +48,8 @@ struct api_request {
 	const char *filter[6];
 	int64_t limit;
 	struct agent_files *own; /* of a thread; NULL: the loop's */
-	struct run_row *live;    /* that the loop collected for a thread */
-	int nlive;
+	struct run_row *active;  /* that the loop collected for a thread */
+	int nactive;
 	bool flag;
 	int status; /* of the answer, if all goes well; 0: 200 */
 	int (*read)(struct api_request *q, struct buf *out, struct err *e);

@@ -11,15 +11,15 @@
 
 enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
 
-static void judge_run(struct api_request *q, void *row)
+static void assess_run(struct api_request *q, void *row)
 {
-	api_judge(q->api->sup, row);
+	api_assess_run(q->api->sup, row);
 }
 
 static int read_runs(struct api_request *q, struct buf *out, struct err *e)
 {
 	static const struct api_lists list = {LISTS_RUNS, &run_row_shape, "id",
-					      judge_run};
+					      assess_run};
 	struct run_filter filter = {.agent = q->filter[BY_AGENT],
 				    .session = q->filter[BY_SESSION],
 				    .state = q->filter[BY_STATE],
@@ -52,7 +52,7 @@ static int get_run(struct api_request *q, struct run_row *row, struct err *e)
 		return err_set(e, ERR_NOTFOUND, "there is no run %s",
 			       quoted(q->id).text);
 	if (found > 0)
-		api_judge(q->api->sup, row);
+		api_assess_run(q->api->sup, row);
 	return found < 0 ? -1 : 0;
 }
 

@@ -66,7 +66,7 @@ static int read_sessions(struct api_request *q, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int read_sessions_aside(struct api_request *q, struct buf *out,
+static int read_sessions_async(struct api_request *q, struct buf *out,
 			       struct err *e)
 {
 	return with_own_files(q, out, e, read_sessions);
@@ -83,7 +83,7 @@ void route_sessions(struct api_request *q)
 	q->from = request_query(q, "before");
 	q->flag = http_query_flag(q->http, "all");
 	if (q->filter[PREFIX]) /* all that match are sorted */
-		request_read_async(q, read_sessions_aside);
+		request_read_async(q, read_sessions_async);
 	else
 		request_read(q, read_sessions);
 }
@@ -258,7 +258,7 @@ static int read_messages(struct api_request *q, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int read_messages_aside(struct api_request *q, struct buf *out,
+static int read_messages_async(struct api_request *q, struct buf *out,
 			       struct err *e)
 {
 	return with_own_files(q, out, e, read_messages);
@@ -277,5 +277,5 @@ void route_session_messages(struct api_request *q)
 	q->filter[AGENT] = request_param(q, "agent");
 	q->key = request_param(q, "key");
 	q->from = request_query(q, "before");
-	request_read_async(q, read_messages_aside);
+	request_read_async(q, read_messages_async);
 }

@@ -48,14 +48,14 @@ static int put_session(struct edit *ed, struct agent_file *f, struct err *e)
 	return patch_session(ed, f, e);
 }
 
-static int delete (struct edit *ed, struct agent_file *f, struct err *e)
+static int delete_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	if (show_now(ed, f, e))
 		return -1;
 	return session_delete(f, ed->q->key, e);
 }
 
-static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
+static int fork_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	const struct session_fork_body *body = ed->body;
 	struct fork_new n = {.from = ed->q->key,
@@ -70,7 +70,7 @@ static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
 	return add_session_json(ed, &row);
 }
 
-static int rewind_it(struct edit *ed, struct agent_file *f, struct err *e)
+static int rewind_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	const struct session_rewind_body *body = ed->body;
 
@@ -79,7 +79,7 @@ static int rewind_it(struct edit *ed, struct agent_file *f, struct err *e)
 	return show_now(ed, f, e);
 }
 
-static int restore(struct edit *ed, struct agent_file *f, struct err *e)
+static int restore_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	if (session_restore(f, ed->q->key, e))
 		return -1;
@@ -94,7 +94,7 @@ static void edit_free(struct edit *ed)
 	free(ed);
 }
 
-static void note_deletion(const struct api_request *q)
+static void audit_deletion(const struct api_request *q)
 {
 	struct completion nobody = {0};
 	struct err e;
@@ -113,8 +113,8 @@ void edit_answer(struct edit *ed)
 	if (ed->rc) {
 		request_fail(q, &ed->err);
 	} else {
-		if (ed->change == delete)
-			note_deletion(q);
+		if (ed->change == delete_session)
+			audit_deletion(q);
 		http_reply_json(q->reply, 200, ed->out.p, ed->out.n);
 		request_free(q);
 	}
@@ -216,7 +216,7 @@ void route_session_put(struct api_request *q, const char *body)
 
 void route_session_delete(struct api_request *q)
 {
-	edit_start(edit_session(q), delete);
+	edit_start(edit_session(q), delete_session);
 }
 
 void route_session_fork(struct api_request *q,
@@ -225,7 +225,7 @@ void route_session_fork(struct api_request *q,
 	struct edit *ed = edit_session(q);
 
 	ed->body = body;
-	edit_start(ed, fork_it);
+	edit_start(ed, fork_session);
 }
 
 void route_session_rewind(struct api_request *q,
@@ -234,10 +234,10 @@ void route_session_rewind(struct api_request *q,
 	struct edit *ed = edit_session(q);
 
 	ed->body = body;
-	edit_start(ed, rewind_it);
+	edit_start(ed, rewind_session);
 }
 
 void route_session_restore(struct api_request *q)
 {
-	edit_start(edit_session(q), restore);
+	edit_start(edit_session(q), restore_session);
 }

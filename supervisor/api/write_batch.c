@@ -13,9 +13,9 @@ struct edit_batch {
 	struct edit_batch *next; /* of the others at work */
 	struct api *api;
 	char *agent, *path;
-	struct edit *now;  /* at work in the thread */
-	struct edit *then; /* the next ones */
-	struct edit **end; /* of those */
+	struct edit *running; /* at work in the thread */
+	struct edit *queued;  /* the next ones */
+	struct edit **end;    /* of those */
 	bool changes;
 };
 
@@ -36,10 +36,10 @@ static void change_all(struct edit_batch *b, struct agent_file *f)
 	struct err e;
 
 	sql_defer_sync(f->db, true);
-	for (struct edit *ed = b->now; ed; ed = ed->next)
+	for (struct edit *ed = b->running; ed; ed = ed->next)
 		ed->rc = ed->change(ed, f, &ed->err);
 	if (b->changes && sql_sync(f->db, &e))
-		fail_all(b->now, &e);
+		fail_all(b->running, &e);
 }
 
 static void work_on_file(struct edit_batch *b)
@@ -48,7 +48,7 @@ static void work_on_file(struct edit_batch *b)
 	struct err e;
 
 	if (agent_file_open(&f, b->path, b->agent, 0, &e)) {
-		fail_all(b->now, &e);
+		fail_all(b->running, &e);
 		return;
 	}
 	change_all(b, &f);
@@ -82,7 +82,7 @@ static void batch_free(struct edit_batch *b)
 
 static void answer_all(struct edit_batch *b)
 {
-	struct edit *ed = b->now, *next;
+	struct edit *ed = b->running, *next;
 
 	for (; ed; ed = next) {
 		next = ed->next;
@@ -95,10 +95,10 @@ static void write_done(struct agent_work *w)
 	struct edit_batch *b = w->data;
 
 	answer_all(b);
-	b->now = b->then;
-	b->then = NULL;
-	b->end = &b->then;
-	if (b->now)
+	b->running = b->queued;
+	b->queued = NULL;
+	b->end = &b->queued;
+	if (b->running)
 		agent_work_submit(b->api->sup->agent_threads, &b->work);
 	else
 		batch_free(b);
@@ -119,7 +119,7 @@ static struct edit_batch *batch_new(const struct edit *ed)
 
 	if (!b)
 		abort();
-	b->end = &b->then;
+	b->end = &b->queued;
 	b->api = ed->q->api;
 	b->changes = !ed->reads_only;
 	b->agent = strdup(ed->q->filter[0]);
@@ -147,7 +147,7 @@ static struct edit_batch *find_batch(const struct edit *ed)
 
 void edit_queue(struct edit *ed)
 {
-	struct api *web = ed->q->api;
+	struct api *api = ed->q->api;
 	struct edit_batch *b = ed->reads_only ? NULL : find_batch(ed);
 
 	ed->next = NULL;
@@ -157,11 +157,11 @@ void edit_queue(struct edit *ed)
 		return;
 	}
 	b = batch_new(ed);
-	b->now = ed;
-	b->next = web->batches;
-	web->batches = b;
+	b->running = ed;
+	b->next = api->batches;
+	api->batches = b;
 	if (b->changes)
-		agent_work_submit(web->sup->agent_threads, &b->work);
+		agent_work_submit(api->sup->agent_threads, &b->work);
 	else
-		uv_queue_work(web->loop, &b->read, read_in_thread, read_done);
+		uv_queue_work(api->loop, &b->read, read_in_thread, read_done);
 }

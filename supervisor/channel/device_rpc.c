@@ -189,10 +189,10 @@ static void add_rpc_error(cJSON *answer, const char *code, const char *text)
 	cJSON_AddStringToObject(error, "message", text);
 }
 
-static void call(struct supervisor *s, const char *channel, const cJSON *ask,
+static void call(struct supervisor *s, const char *channel, const cJSON *req,
 		 cJSON *answer)
 {
-	const char *name = json_text(ask, "method", "");
+	const char *name = json_text(req, "method", "");
 	cJSON *data;
 	struct err e;
 
@@ -201,7 +201,7 @@ static void call(struct supervisor *s, const char *channel, const cJSON *ask,
 			continue;
 		data = cJSON_CreateObject();
 		if (methods[i].call(s, channel,
-				    cJSON_GetObjectItem(ask, "params"), data,
+				    cJSON_GetObjectItem(req, "params"), data,
 				    &e)) {
 			cJSON_Delete(data);
 			add_rpc_error(answer,
@@ -222,7 +222,7 @@ int device_rpc_answer(struct supervisor *s, const char *channel,
 		      struct err *e)
 {
 	const char *text = json_text(m->body, "text", "");
-	cJSON *ask = json_parse("request", text, strlen(text), e);
+	cJSON *req = json_parse("request", text, strlen(text), e);
 	cJSON *body = cJSON_CreateObject(), *answer;
 	struct buf out = BUF_MAX(ANSWER_MAX);
 	struct delivery_new d = {.channel = channel,
@@ -235,8 +235,8 @@ int device_rpc_answer(struct supervisor *s, const char *channel,
 
 	cJSON_AddStringToObject(body, "request_id", m->request);
 	answer = cJSON_AddObjectToObject(body, "json");
-	if (ask)
-		call(s, channel, ask, answer);
+	if (req)
+		call(s, channel, req, answer);
 	else
 		add_rpc_error(answer, "invalid_request", e->text);
 	json_add(&out, body);
@@ -250,7 +250,7 @@ int device_rpc_answer(struct supervisor *s, const char *channel,
 			     : 0;
 	channel_hint_due(s, channel);
 	arena_fini(&a);
-	cJSON_Delete(ask);
+	cJSON_Delete(req);
 	cJSON_Delete(body);
 	buf_fini(&out);
 	return rc;

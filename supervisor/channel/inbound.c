@@ -88,7 +88,7 @@ static int find_run(struct inbound_ctx *t, struct err *e)
 /* -1 with why it cannot be: the message is dead then. */
 static int submit(struct inbound_ctx *t, struct err *e)
 {
-	struct run_request ask = supervisor_run_defaults(t->sup);
+	struct run_request req = supervisor_run_defaults(t->sup);
 	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
 	int rc;
 
@@ -97,14 +97,14 @@ static int submit(struct inbound_ctx *t, struct err *e)
 			       "no agent is bound to the channel, and there "
 			       "is no default agent");
 	rc = make_prompt(t, &prompt, e);
-	ask.agent = t->conversation.agent;
-	ask.session = t->conversation.session;
-	ask.prompt = prompt.p;
-	ask.options = make_options(t);
-	ask.idem_key = t->row.id;
-	ask.by = arena_printf(&t->arena, "channel:%s", t->row.channel);
+	req.agent = t->conversation.agent;
+	req.session = t->conversation.session;
+	req.prompt = prompt.p;
+	req.options = make_options(t);
+	req.idem_key = t->row.id;
+	req.by = arena_printf(&t->arena, "channel:%s", t->row.channel);
 	if (rc == 0)
-		rc = supervisor_submit_run(t->sup, &ask, (struct completion){0},
+		rc = supervisor_submit_run(t->sup, &req, (struct completion){0},
 					   e);
 	buf_fini(&prompt);
 	return rc ? -1 : find_run(t, e);

@@ -114,12 +114,12 @@ static void on_timer(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
 	struct retention *w = s->channels->retention;
-	struct retention_options ask = options_of(&s->config, clock_now());
+	struct retention_options req = options_of(&s->config, clock_now());
 	struct err e;
 	int n;
 
 	if (!w->walking)
-		retire_begin(&w->walk, &ask);
+		retire_begin(&w->walk, &req);
 	w->walking = true;
 	txn_try_begin(&s->txn);
 	n = slice(s, &w->walk, &e);
@@ -168,7 +168,7 @@ void retention_close(struct supervisor *s)
 /* --- for a command ---------------------------------------------------- */
 
 static int prune_messages(struct supervisor *s,
-			  const struct retention_options *ask, const char *by,
+			  const struct retention_options *req, const char *by,
 			  struct completion done, struct err *e)
 {
 	struct retire *r = &s->channels->retention->asked;
@@ -177,8 +177,8 @@ static int prune_messages(struct supervisor *s,
 	int n;
 
 	control_set_actor(by);
-	if (memcmp(&r->ask, ask, sizeof *ask) != 0)
-		retire_begin(r, ask);
+	if (memcmp(&r->ask, req, sizeof *req) != 0)
+		retire_begin(r, req);
 	n = slice(s, r, e);
 	if (n < 0)
 		return -1;
@@ -193,10 +193,10 @@ static int prune_messages(struct supervisor *s,
 }
 
 int supervisor_prune_messages(struct supervisor *s,
-			      const struct retention_options *ask,
+			      const struct retention_options *req,
 			      const char *by, struct completion done,
 			      struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, prune_messages(s, ask, by, done, e), e);
+	return txn_try_end(&s->txn, prune_messages(s, req, by, done, e), e);
 }

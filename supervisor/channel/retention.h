@@ -17,7 +17,7 @@ void retention_close(struct supervisor *s);
  * is over. The note has how many rows were looked at (0: it is over), and how
  * many deliveries, inbound messages and attachments are gone so far. */
 int supervisor_prune_messages(struct supervisor *s,
-			      const struct retention_options *ask,
+			      const struct retention_options *req,
 			      const char *by, struct completion done,
 			      struct err *e);
 

@@ -77,7 +77,7 @@ struct idle_worker_info {
 	const char *run, *agent, *session; /* of its last one */
 	int64_t pid, since;
 	bool connected;
-	struct run_memory tree; /* only with memory */
+	struct run_memory memory; /* only with memory */
 };
 
 bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
@@ -116,7 +116,7 @@ void supervisor_unwatch(
 
 /* An ask with the host's defaults; fill in the rest. */
 struct run_request supervisor_run_defaults(const struct supervisor *s);
-int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
+int supervisor_submit_run(struct supervisor *s, const struct run_request *req,
 			  struct completion done, struct err *e);
 int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
 			 struct completion done, struct err *e);

@@ -206,25 +206,25 @@ static int prune_some(struct sql *db, int64_t count, const void *arg,
 	return sql_exec(db, Q_PRUNE_RUNS, &in, e);
 }
 
-static int prune_runs(struct supervisor *s, const struct prune_runs_in *ask,
+static int prune_runs(struct supervisor *s, const struct prune_runs_in *req,
 		      const char *by, struct completion done, struct err *e)
 {
 	control_set_actor(by);
-	if (!ask->edge || ask->count < 1 || ask->count > SLICE_MAX)
+	if (!req->edge || req->count < 1 || req->count > SLICE_MAX)
 		return err_set(e, ERR_INVALID,
 			       "\"edge\" must be the first id to keep, and "
 			       "\"count\" 1 to %d",
 			       SLICE_MAX);
 	send_hint(s, &(struct hint){.kind = HINT_ATTACHMENTS});
 	return complete_count(
-		s, "runs", run_slice(s, ask->count, prune_some, ask, e), done);
+		s, "runs", run_slice(s, req->count, prune_some, req, e), done);
 }
 
-int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
+int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
 		     const char *by, struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, prune_runs(s, ask, by, done, e), e);
+	return txn_try_end(&s->txn, prune_runs(s, req, by, done, e), e);
 }
 
 static int vacuum_some(struct sql *db, int64_t count, const void *arg,

@@ -29,7 +29,7 @@ int supervisor_migration_removed(struct supervisor *s,
 				 const char *by, struct completion done,
 				 struct err *e);
 /* Removes at most ask->count old runs; how many is the note. */
-int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
+int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
 		     const char *by, struct completion done, struct err *e);
 /* Gives at most so many free pages of the control plane back; likewise. */
 int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,

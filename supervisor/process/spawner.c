@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct queued_request { /* an ask that the socket has no room for yet */
-	struct spawn_request ask;
+	struct spawn_request req;
 	int fds[SPAWN_PASSED];
 	int nfds;
 	struct queued_request *next;
@@ -177,7 +177,7 @@ static bool send_request(int sock, const struct queued_request *w)
 		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
 	} control = {.room = {0}};
 	size_t n = (size_t)w->nfds * sizeof(int);
-	struct spawn_request copy = w->ask;
+	struct spawn_request copy = w->req;
 	struct iovec iov = {&copy, sizeof copy};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -209,7 +209,7 @@ static void flush(struct spawn *s)
 			      on_poll);
 }
 
-void spawn_send(struct spawn *s, const struct spawn_request *ask,
+void spawn_send(struct spawn *s, const struct spawn_request *req,
 		const int *fds, int n)
 {
 	struct queued_request *w = calloc(1, sizeof *w);
@@ -217,7 +217,7 @@ void spawn_send(struct spawn *s, const struct spawn_request *ask,
 
 	if (!w)
 		abort();
-	w->ask = *ask;
+	w->req = *req;
 	for (int i = 0; i < n; i++)
 		if (fds[i] >= 0)
 			w->fds[w->nfds++] = fds[i];

@@ -39,7 +39,7 @@ void spawn_close(struct spawn *s); /* ends it; workers live on */
 void spawn_restart(struct spawn *s);
 
 /* Takes the n descriptors; one that is -1 is left out. */
-void spawn_send(struct spawn *s, const struct spawn_request *ask,
+void spawn_send(struct spawn *s, const struct spawn_request *req,
 		const int *fds, int n);
 
 #endif

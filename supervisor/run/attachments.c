@@ -10,15 +10,15 @@
 #define LIST "attachments"
 
 /* ask->options as an object, with ask->attachments in it. */
-static cJSON *merge(const struct run_request *ask, struct err *e)
+static cJSON *merge(const struct run_request *req, struct err *e)
 {
-	const char *text = ask->options ? ask->options : "{}";
+	const char *text = req->options ? req->options : "{}";
 	cJSON *options = json_parse_object("options", text, strlen(text), e);
 	cJSON *list;
 
-	if (!options || !ask->attachments)
+	if (!options || !req->attachments)
 		return options;
-	list = json_parse(LIST, ask->attachments, strlen(ask->attachments), e);
+	list = json_parse(LIST, req->attachments, strlen(req->attachments), e);
 	if (!list) {
 		cJSON_Delete(options);
 		return NULL;
@@ -28,7 +28,7 @@ static cJSON *merge(const struct run_request *ask, struct err *e)
 	return options;
 }
 
-int run_attach_store(struct supervisor *s, const struct run_request *ask,
+int run_attach_store(struct supervisor *s, const struct run_request *req,
 		     const char **options, struct arena *a, struct err *e)
 {
 	struct media_limits limits = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
@@ -36,10 +36,10 @@ int run_attach_store(struct supervisor *s, const struct run_request *ask,
 	cJSON *v;
 	int rc;
 
-	*options = ask->options;
-	if (!ask->attachments && (!*options || !strstr(*options, LIST)))
+	*options = req->options;
+	if (!req->attachments && (!*options || !strstr(*options, LIST)))
 		return 0;
-	v = merge(ask, e);
+	v = merge(req, e);
 	if (!v)
 		return -1;
 	rc = supervisor_attach(s, limits, v, e);

@@ -14,7 +14,7 @@ struct supervisor;
 
 /* Stores ask->attachments. *options is ask->options with the list in it, or as
  * it was if there is none. In the arena. */
-int run_attach_store(struct supervisor *s, const struct run_request *ask,
+int run_attach_store(struct supervisor *s, const struct run_request *req,
 		     const char **options, struct arena *a, struct err *e);
 
 /* Records that the run uses them. */

@@ -39,10 +39,10 @@ struct run_request supervisor_run_defaults(const struct supervisor *s)
 static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e);
 
-static int submit_run(struct supervisor *s, const struct run_request *ask,
+static int submit_run(struct supervisor *s, const struct run_request *req,
 		      struct completion done, struct err *e)
 {
-	struct run_request full = *ask;
+	struct run_request full = *req;
 	struct agent_row agent;
 	struct run_made made;
 	struct arena a = {0};
@@ -50,16 +50,16 @@ static int submit_run(struct supervisor *s, const struct run_request *ask,
 
 	if (s->stopping)
 		return err_set(e, ERR_UNAVAILABLE, "skepd is shutting down");
-	if (text_check_name("agent", ask->agent, e) || txn_begin(&s->txn, e))
+	if (text_check_name("agent", req->agent, e) || txn_begin(&s->txn, e))
 		return -1;
-	found = supervisor_agent_read(s, ask->agent, &agent, &a, e);
+	found = supervisor_agent_read(s, req->agent, &agent, &a, e);
 	if (found == 0)
 		found = err_set(e, ERR_NOTFOUND, "there is no agent %s",
-				ask->agent);
+				req->agent);
 	else if (found == 1 && !agent.is_enabled)
 		found = err_set(e, ERR_CONFLICT, "agent %s is disabled",
-				ask->agent);
-	if (found < 0 || run_attach_store(s, ask, &full.options, &a, e) ||
+				req->agent);
+	if (found < 0 || run_attach_store(s, req, &full.options, &a, e) ||
 	    run_enqueue(s->db, &full, clock_now(), &made, e) ||
 	    (made.is_new && run_attach_use(s, made.id.text, full.options, e)))
 		found = -1;
@@ -68,7 +68,7 @@ static int submit_run(struct supervisor *s, const struct run_request *ask,
 		return -1;
 	if (made.interrupt[0] &&
 	    cancel_run(s, made.interrupt, run_because_interrupted, NULL,
-		       ask->by, e) < 0)
+		       req->by, e) < 0)
 		return -1;
 	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
 	complete_later(s, done, made.id.text, made.is_new,
@@ -76,11 +76,11 @@ static int submit_run(struct supervisor *s, const struct run_request *ask,
 	return 0;
 }
 
-int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
+int supervisor_submit_run(struct supervisor *s, const struct run_request *req,
 			  struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, submit_run(s, ask, done, e), e);
+	return txn_try_end(&s->txn, submit_run(s, req, done, e), e);
 }
 
 static int find_run(struct supervisor *s, const char *id, struct run_row *row,
@@ -101,7 +101,7 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 {
 	struct run_input_get_in key = {row->id};
 	struct run_input_get_row input;
-	struct run_request ask = supervisor_run_defaults(s);
+	struct run_request req = supervisor_run_defaults(s);
 
 	if (!run_state_is_over((enum run_state)run_state_from(row->state)))
 		return err_set(e, ERR_CONFLICT,
@@ -110,16 +110,16 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 	if (sql_get(s->db, Q_RUN_INPUT_GET, &key, &input, a, e) != 1)
 		return err_set(e, ERR_NOTFOUND, "the input of %s was deleted",
 			       row->id);
-#define AGAIN_RUN(name)   ask.name = row->name;
-#define AGAIN_INPUT(name) ask.name = input.name;
+#define AGAIN_RUN(name)   req.name = row->name;
+#define AGAIN_INPUT(name) req.name = input.name;
 #define AGAIN_NONE(name)
 #define RUN_MEMBER(field, name, type, need, column, again, option) \
 	AGAIN_##again(name)
 #include "schema/control/run_request.def"
 #undef RUN_MEMBER
-	ask.retry_of = row->id;
-	ask.by = by;
-	return supervisor_submit_run(s, &ask, done, e);
+	req.retry_of = row->id;
+	req.by = by;
+	return supervisor_submit_run(s, &req, done, e);
 }
 
 static int retry_run(struct supervisor *s, const char *run, const char *by,

@@ -25,18 +25,18 @@ struct deferred_effect {
  */
 void spawn_before_commit(struct active_run *l)
 {
-	struct spawn_request ask = {.attempt = l->attempt};
+	struct spawn_request req = {.attempt = l->attempt};
 	int barrier[2] = {-1, -1};
 
 	if (pipe2(barrier, O_CLOEXEC))
 		return; /* then after the commit */
-	snprintf(ask.run, sizeof ask.run, "%s", l->id);
-	processes_cgroup(&l->sup->roots, l->id, ask.cgroup);
+	snprintf(req.run, sizeof req.run, "%s", l->id);
+	processes_cgroup(&l->sup->roots, l->id, req.cgroup);
 	if (l->limits)
-		memcpy(ask.limits, l->limits, sizeof ask.limits);
+		memcpy(req.limits, l->limits, sizeof req.limits);
 	free(l->limits);
 	l->limits = NULL;
-	spawn_send(&l->sup->spawn, &ask, (int[]){l->start_fd, barrier[0]}, 2);
+	spawn_send(&l->sup->spawn, &req, (int[]){l->start_fd, barrier[0]}, 2);
 	l->start_fd = -1;
 	l->start_barrier = barrier[1];
 }

@@ -99,7 +99,7 @@ static void prefork_worker(struct supervisor *s)
 {
 	struct preforked **end = &s->runs->prefork.first;
 	struct preforked *one = calloc(1, sizeof *one);
-	struct spawn_request ask = {0};
+	struct spawn_request req = {0};
 	int start[2], barrier[2];
 
 	if (!one)
@@ -116,12 +116,12 @@ static void prefork_worker(struct supervisor *s)
 		end = &(*end)->next;
 	*end = one;
 	s->runs->prefork.count++;
-	snprintf(ask.run, sizeof ask.run, "%s", one->id);
-	processes_cgroup(&s->roots, one->id, ask.cgroup);
+	snprintf(req.run, sizeof req.run, "%s", one->id);
+	processes_cgroup(&s->roots, one->id, req.cgroup);
 	(void)cgroup_plan(&s->roots.limits,
 			  &(struct sandbox_limits){.pids = 1, .memory = 1},
-			  one->id, ask.limits);
-	spawn_send(&s->spawn, &ask, (int[]){start[0], barrier[0]}, 2);
+			  one->id, req.limits);
+	spawn_send(&s->spawn, &req, (int[]){start[0], barrier[0]}, 2);
 }
 
 static bool needs_refill(const struct supervisor *s)

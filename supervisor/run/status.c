@@ -59,8 +59,8 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 	};
 	t = idle_processes(w);
 	if (memory)
-		out->tree.processes = processes_count(&s->roots, &t,
-						      &out->tree.rss);
+		out->memory.processes = processes_count(&s->roots, &t,
+							&out->memory.rss);
 	return true;
 }
 

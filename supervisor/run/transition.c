@@ -71,7 +71,7 @@ int transition_apply(struct active_run *l, enum run_event event,
 		     const struct transition_reason *why, struct err *e)
 {
 	struct run_fsm_transition st = run_fsm(l->state, event);
-	struct run_transition ask = {
+	struct run_transition req = {
 		.id = l->id,
 		.agent = l->agent,
 		.session = l->session,
@@ -93,12 +93,12 @@ int transition_apply(struct active_run *l, enum run_event event,
 		l->pending_state = RUN_PENDING_NONE;
 	if (st.to == RUN_QUEUED) {
 		l->pending_state = RUN_PENDING_NONE;
-		ask.due_at = retry_time(l);
+		req.due_at = retry_time(l);
 	}
-	ask.pending_state = l->pending_state;
-	ask.reason = l->reason;
-	ask.detail = l->detail;
-	if (run_move(l->sup->db, &ask, e))
+	req.pending_state = l->pending_state;
+	req.reason = l->reason;
+	req.detail = l->detail;
+	if (run_move(l->sup->db, &req, e))
 		return -1;
 	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
 	    (run_sandbox_drop(l, e) || idle_end_run(l, e)))
@@ -127,7 +127,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 {
 	enum run_state from = (enum run_state)run_state_from(row->state);
 	struct run_fsm_transition st = run_fsm(from, event);
-	struct run_transition ask = {
+	struct run_transition req = {
 		.id = row->id,
 		.agent = row->agent,
 		.session = row->session,
@@ -146,7 +146,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 	if (txn_begin(&s->txn, e))
 		return -1;
 	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
-	return run_move(s->db, &ask, e);
+	return run_move(s->db, &req, e);
 }
 
 /* How often a run whose worker did not come to life is put back. */

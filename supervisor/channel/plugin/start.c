@@ -122,7 +122,7 @@ static int make_start_message(const struct channel *c, const cJSON *settings,
 }
 
 /* The start message, and the cgroup with its limits. */
-static int make_request(const struct plugin *p, struct spawn_request *ask,
+static int make_request(const struct plugin *p, struct spawn_request *req,
 			struct err *e)
 {
 	const struct channel *c = p->channel;
@@ -134,15 +134,15 @@ static int make_request(const struct plugin *p, struct spawn_request *ask,
 	struct arena a = {0};
 	int fd = -1;
 
-	*ask = (struct spawn_request){.program = SPAWN_PLUGIN};
-	memcpy(ask->run, p->processes.tag, sizeof ask->run);
-	processes_cgroup(roots, p->processes.cgroup, ask->cgroup);
+	*req = (struct spawn_request){.program = SPAWN_PLUGIN};
+	memcpy(req->run, p->processes.tag, sizeof req->run);
+	processes_cgroup(roots, p->processes.cgroup, req->cgroup);
 	if (settings && file_make_dir(media.text, 0700, e) == 0 &&
 	    sandbox_spec_read_plugin(&spec, settings, &a, e) == 0 &&
 	    cgroup_accept(&roots->limits, &spec, e) == 0) {
 		if (spec.mode != SANDBOX_OFF)
 			(void)cgroup_plan(&roots->limits, &spec.limits,
-					  p->processes.cgroup, ask->limits);
+					  p->processes.cgroup, req->limits);
 		fd = make_start_message(c, settings, e);
 	}
 	cJSON_Delete(settings);
@@ -161,12 +161,12 @@ int plugin_start(struct plugin *p, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, events[2] = {-1, -1};
 	int log = -1, start = -1;
-	struct spawn_request ask;
+	struct spawn_request req;
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, events))
 		err_errno_set(e, "cannot create a pipe for a plugin");
-	else if ((start = make_request(p, &ask, e)) >= 0)
+	else if ((start = make_request(p, &req, e)) >= 0)
 		log = plugin_log_open(p->channel->sup, p->channel->name, e);
 	if (log < 0) {
 		close_all((int[]){in[0], in[1], out[0], out[1], events[0],
@@ -177,7 +177,7 @@ int plugin_start(struct plugin *p, struct err *e)
 	plugin_pipe_open(p, in[1], out[0]);
 	plugin_events_open(p, events[0]);
 	p->processes.spawn = PLUGIN_REQUESTED;
-	spawn_send(&p->channel->sup->spawn, &ask,
+	spawn_send(&p->channel->sup->spawn, &req,
 		   (int[SHIM_FDS]){[SHIM_FD_START] = start,
 				   [SHIM_FD_STDIN] = in[0],
 				   [SHIM_FD_STDOUT] = out[1],
