@@ -21,8 +21,9 @@ int channel_store(struct cli *cli, const char *name, const cJSON *def,
 
 /* POSTs to "/v1/WHAT/ID/VERB" for the command's first word, an id of that
  * kind, and prints what came of it. */
+/* NULL: no id */
 const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
-		      const char *verb, struct err *e); /* NULL: no id */
+		      const char *verb, struct err *e);
 int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 	       const char *verb, struct err *e);
 

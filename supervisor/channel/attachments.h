@@ -9,16 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Attachments of messages: their limits, their files, and their end. */
+/* Attachments of messages: limits, files, and garbage collection. */
 
 struct supervisor;
 struct channel;
 
 struct channel_media {
 	int64_t touch_at_ms;  /* uv_now at which files in use are touched */
-	bool gc;              /* messages are gone: a sweep is due */
-	bool gc_running;      /* one is under way … */
-	bool in_bytes;        /* … in the second of its two tables … */
+	bool gc;              /* messages were deleted: a collection is due */
+	bool gc_running;      /* a collection is running … */
+	bool in_bytes;        /* … in the second of the two tables … */
 	char cursor[ID_SIZE]; /* … after this row */
 };
 
@@ -29,8 +29,8 @@ void channel_media_tick(struct supervisor *s);
  * its own. */
 struct home_path channel_media_dir(const struct channel *c);
 
-/* Stores the attachments of a message, within the limits of the channel (NULL:
- * it is gone). */
+/* Stores the attachments of a message within the limits of the channel (NULL:
+ * the channel was deleted). */
 int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 		   struct err *e);
 

@@ -11,55 +11,55 @@
 #include <uv.h>
 
 /*
- * Channels, inside skepd. Rows are truth: a channel here is a row of `channel`
- * that is enabled, and a claimed delivery is a row of `delivery` that was
- * claimed.
+ * Channels in skepd. Rows are authoritative: a `struct channel` is an enabled
+ * row of `channel`, and a `struct inflight` is a claimed row of `delivery`.
  *
- * The way out. A worker wrote an outbox row (outbox.c takes it over into
- * `delivery`, once). delivery.c claims what is due, as many at a time as the
- * channel has room for: attempt id and lease are on the disk before the effect
- * of the step hands the deliveries to the channel's kind. The kind sends them
- * and calls inflight_done, exactly once each; outcomes are gathered and settled
- * in the next step, all in one commit. So a delivery costs two shares of a
- * commit.
+ * Outgoing messages. A worker writes an outbox row; outbox.c turns it into a
+ * row of `delivery`, once. delivery_claim.c claims due deliveries, as many as
+ * the channel has free slots. Attempt id and lease are committed before the
+ * kind of the channel gets the deliveries. The kind sends them and calls
+ * inflight_done exactly once for each. Outcomes are collected and recorded
+ * together in the next transaction. So a delivery costs two shares of a commit.
  *
- * The way in. inbound.c writes the message, its conversation and the run that
- * it becomes in one transaction; only after it the platform is told that we
- * have it.
+ * Inbound messages. inbound.c writes the message, its conversation and its run
+ * in one transaction. The platform gets its acknowledgement after the commit.
  *
- * When skepd dies in between, the next one finds `sending` rows of an older
- * epoch: they are `unknown`. A channel that is idempotent sends them again with
- * the same key; one that can say (ops->query) is asked; others wait for a person.
- * Until that is decided those queued behind it wait.
+ * After a crash, the next skepd finds `sending` rows of an older epoch and
+ * makes them `unknown`. An idempotent channel sends them again with the same
+ * key; a channel that implements `query` is asked; the others wait for a user.
+ * Deliveries queued behind an unknown one wait until it is resolved.
  *
- * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
- * (lib/http/curl_loop.h), files are written in one, plugins are processes with
- * pipes. A channel has its own room, rate and hold, so one that is dead delays
- * no other.
+ * Nothing here blocks. HTTP and SMTP use libcurl's multi interface in a thread
+ * (lib/http/curl_loop.h), files are written in a thread, and plugins are
+ * processes with pipes. Each channel has its own slots, rate and pause, so a
+ * dead channel delays no other.
  */
 struct channel;
 struct channels;
 struct inflight; /* delivery.h */
 
-/* A kind of channel. All calls are made on the loop. */
+/* The operations of a kind of channel, all called on the loop. */
 struct channel_ops {
 	const char *kind;
 	bool idempotent;
 	int (*open)(struct channel *c, struct err *e);
-	/* Deliveries under way are given back by inflight_done (LOSE) before it
-	 * returns; handles may close later and must not touch the channel. */
+	/* Ends deliveries in flight with inflight_done (LOSE) before it
+	 * returns. Handles may close later, without using the channel. */
 	void (*close)(struct channel *c);
 	bool (*ready)(const struct channel *c);
-	/* For kinds whose receivers come and ask: hands out what is due. The
-	 * others' deliveries are claimed for them. Or NULL. */
+	/* For kinds whose clients poll: claims and hands out due deliveries.
+	 * NULL: deliveries are claimed and passed to `send`. */
 	int (*pull)(struct channel *c, struct err *e);
 	void (*send)(struct channel *c, struct inflight *p);
-	void (*sent_all)(struct channel *c); /* after a batch; or NULL */
-	/* What became of it? False: it cannot say. Else inflight_done: ACK, FAIL
-	 * (it never came) or LOSE (nobody knows). Or NULL. */
+	/* called after a batch of sends; or NULL */
+	void (*sent_all)(struct channel *c);
+	/* Asks for the outcome of an unknown delivery. False: not possible.
+	 * Otherwise it calls inflight_done with ACK, FAIL (not delivered) or
+	 * LOSE (still unknown). Or NULL. */
 	bool (*query)(struct channel *c, struct inflight *p);
-	bool (*wake)(struct channel *c); /* it waits: not any more; or NULL */
-	void (*tick)(struct channel *c); /* four times a second; or NULL */
+	bool (*wake)(struct channel *c); /* ends a restart delay; or NULL */
+	/* called four times a second; or NULL */
+	void (*tick)(struct channel *c);
 };
 
 extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
@@ -75,45 +75,48 @@ struct channel {
 	int64_t updated_at;
 	bool paused;
 	bool idempotent;
-	bool may_be_due; /* something may be due */
-	bool resolve;    /* unknown ones are to be looked at */
-	bool draining;   /* closed once what is under way is answered, or … */
+	bool may_be_due; /* deliveries may be due */
+	bool resolve;    /* unknown deliveries are to be resolved */
+	bool draining;   /* closes when no delivery is in flight, or … */
 	int64_t drain_until_ms; /* … at this uv_now */
-	int64_t resolved_to;    /* seq up to which that was done */
-	int64_t query_at;    /* clock: ask again; OPT_NONE: nobody to ask for */
-	int64_t queries;     /* how often in vain */
-	int64_t hold_until;  /* clock: nothing is sent before */
-	int64_t hold_stored; /* the same, as its row has it; 0: none */
-	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
+	int64_t resolved_to;    /* seq up to which unknown ones were resolved */
+	int64_t query_at;    /* clock: time of the next query; OPT_NONE: none */
+	int64_t queries;     /* failed queries in a row */
+	int64_t hold_until;  /* clock: no delivery is claimed before */
+	int64_t hold_stored; /* the value in the row; 0: none */
+	int64_t next_due;    /* clock: next due delivery; OPT_NONE: none */
 	int64_t suspended_until; /* clock: its rows could not be changed */
-	int64_t tokens;          /* of the rate, in thousandths */
-	int64_t refilled_ms;     /* monotonic; 0: it begins full */
+	int64_t tokens;          /* of the rate limit, in thousandths */
+	/* monotonic time of the last refill; 0: starts full */
+	int64_t refilled_ms;
 	int inflight;
-	int64_t delivered, failed; /* by outcomes that are being settled */
-	void *own;                 /* the kind's */
+	int64_t delivered, failed; /* counts of the outcomes being recorded */
+	void *own;                 /* private to the kind */
 };
 
 /* channel.c */
 int channels_open(struct supervisor *s, struct err *e);
-/* Claims no more, and ends the loop when the answers are there to what is under
- * way, or a second later: what is cut off is unknown, and may be sent twice. */
+/* Stops claiming, and ends the loop when no delivery is in flight, or after a
+ * second. Deliveries that are cut off become unknown and may be sent twice. */
 void channels_drain(struct supervisor *s);
-void channels_stop(struct supervisor *s); /* before the loop ends */
-void channels_free(struct supervisor *s); /* after it */
+void channels_stop(struct supervisor *s); /* call it before the loop ends */
+void channels_free(struct supervisor *s); /* after the loop has ended */
 void channels_tick(struct supervisor *s);
-int64_t channels_outcomes(const struct supervisor *s); /* outcomes so far */
+/* Number of outcomes since the start. */
+int64_t channels_outcomes(const struct supervisor *s);
 
 struct channel *channel_find(struct supervisor *s, const char *name);
-/* The row has changed, is new or is gone. After the commit. */
+/* The row was added, changed or deleted: opens, reopens or closes the channel.
+ * Call it after the commit. */
 void channel_reload(struct supervisor *s, const char *name);
-/* More is to be tidied up than in one transaction; others have their turn
- * before. */
+/* Continues the clean-up in a later turn of the loop. */
 void channels_defer_cleanup(struct supervisor *s);
-void channel_hint_due(struct supervisor *s,
-		      const char *name); /* something may be due */
+/* Deliveries of this channel may be due. */
+void channel_hint_due(struct supervisor *s, const char *name);
 void channels_on_due(uv_timer_t *t);
 void channel_set_error(struct channel *c, const char *text);
-/* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */
+/* Records the state for users: "ready", "waiting", …; pid 0: no process;
+ * started: count a start. */
 void channel_state(struct channel *c, const char *state, int64_t pid,
 		   bool started);
 void channel_pause(struct channel *c, const char *why);

@@ -4,8 +4,8 @@
 #include "supervisor/core/commands.h"
 
 /*
- * What skepd can be asked to do with channels, bindings and deliveries. The rules
- * are those of supervisor/core/commands.h.
+ * The commands on channels, bindings and deliveries. The rules of
+ * supervisor/core/commands.h apply.
  */
 
 /* definition: {"kind", "enabled", "command", "config"} */
@@ -15,7 +15,7 @@ int supervisor_channel_put(struct supervisor *s, const char *name,
 int supervisor_channel_delete(struct supervisor *s, const char *name,
 			      const char *by, struct completion done,
 			      struct err *e);
-/* enable, disable, pause, resume, default */
+/* verb: enable, disable, pause, resume or default. */
 int supervisor_channel_switch(struct supervisor *s, const char *name,
 			      const char *verb, const char *by,
 			      struct completion done, struct err *e);
@@ -26,15 +26,15 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 			      const char *by, struct completion done,
 			      struct err *e);
 
-/* Queues a message of our own; creates the conversation if there is none. With a
- * key it is accepted once, however often it is posted. */
+/* Queues a message; creates the conversation if necessary. With a key, the same
+ * message is accepted only once. */
 struct post_request {
 	const char *channel, *peer, *body, *key; /* peer, key: NULL for none */
 };
 int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 			    struct completion done, struct err *e);
 
-/* retry, discard, resend */
+/* verb: retry, discard or resend. */
 int supervisor_delivery_verb(struct supervisor *s, const char *id,
 			     const char *verb, const char *by,
 			     struct completion done, struct err *e);

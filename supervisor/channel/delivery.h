@@ -3,33 +3,33 @@
 
 #include "supervisor/channel/channel.h"
 
-/* A message that was claimed, in the hands of its channel's kind (channel.h has
- * the whole way), and what became of it. */
+/* A claimed delivery and its outcome. channel.h describes the whole path. */
 struct outcome {
 	enum delivery_event event; /* ACK, FAIL, REFUSE or LOSE */
-	int64_t code;              /* the receiver's, or OPT_NONE */
-	int64_t retry_ms; /* it said so, for all of the channel; or -1 */
+	int64_t code; /* status code of the receiver, or OPT_NONE */
+	/* pause that the receiver requested for the channel, or -1 */
+	int64_t retry_ms;
 	bool not_counted; /* FAIL: the attempt does not count */
 	char detail[200];
-	char ref[128]; /* the platform's id */
+	char ref[128]; /* id on the platform */
 };
 
 struct inflight {
 	struct inflight *next;
-	struct channel *channel; /* NULL: it was removed meanwhile */
-	const char *to;          /* its name */
-	struct arena arena;      /* holds the row's texts */
+	struct channel *channel; /* NULL: the channel was closed */
+	const char *to;          /* name of the channel */
+	struct arena arena;      /* contains the texts of the row */
 	struct delivery_claim_row row;
 	struct id attempt;
 	int64_t sent_at;
-	int64_t deadline_ms; /* uv_now at which it is given up */
-	bool asking;         /* it is unknown, and the channel is asked; … */
-	int64_t code;        /* … what its row says of that */
+	int64_t deadline_ms; /* uv_now of the time-out */
+	bool asking;         /* it is unknown, and this is a query; … */
+	int64_t code;        /* … remote_status and … */
 	const char *why;
 	struct outcome out;
 	int64_t again_ms; /* uv_now before which `out` is not recorded again */
-	struct buf body;  /* what is sent, as the kind wants it */
-	void *own;        /* the kind's */
+	struct buf body;  /* message in the format of the kind */
+	void *own;        /* private to the kind */
 };
 
 #define DELIVERY_SICK_MS 1000 /* after a failure of the database */
@@ -39,47 +39,52 @@ struct inflight *inflight_new(struct channel *c,
 			      const struct delivery_claim_row *row);
 void inflight_free(struct inflight *p);
 void inflight_done(struct inflight *p, const struct outcome *o);
-void inflight_record_outcome(struct supervisor *s,
-			     struct inflight *p); /* takes it */
-/* When the next attempt may be made after so many; OPT_NONE: none may be. */
+/* Adds an outcome to those to be recorded. Takes p. */
+void inflight_record_outcome(struct supervisor *s, struct inflight *p);
+/* Time of the next attempt after `attempts` attempts; OPT_NONE: no more
+ * attempts. */
 int64_t inflight_next_attempt(const struct channel *c, int64_t attempts,
 			      int64_t expires_at, int64_t now);
-/* Up to `budget` outcomes; how many, or -1. An outcome that cannot be recorded
- * delays no other. */
+/* Records up to `budget` outcomes; returns their number, or -1. */
 int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e);
 __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
 	enum delivery_event event, int64_t code, int64_t retry_ms,
 	const char *fmt, ...);
 
-/* inflight_claim.c: up to `budget`; how many, or -1. */
+/* delivery_claim.c: claims up to `budget` due deliveries; returns their number,
+ * or -1. */
 int inflight_claim(struct channel *c, int budget, struct err *e);
-/* Claims for one conversation, for who asks (pull). NULL: nothing is due. */
+/* Claims one delivery of a conversation, for pull channels. NULL: none is
+ * due. */
 struct inflight *inflight_pull(struct channel *c, const char *conversation,
 			       struct err *e);
 
 /* inflight_step.c */
-void inflight_before_commit(
-	struct supervisor *s); /* before a commit: settles and claims */
-void inflight_record_last(
-	struct supervisor *
-		s); /* A transaction was rolled back: what was thought done is not. Looks again,
+/* Records outcomes and claims deliveries. */
+void inflight_before_commit(struct supervisor *s);
+/* Records all outcomes, when skepd ends. */
+void inflight_record_last(struct supervisor *s);
+/* After a failed commit: reads the deliveries from their rows again, a moment
  * later. */
 void inflight_reload(struct supervisor *s);
-void inflight_end_if_none(
-	struct supervisor *s); /* ends the loop if that is wanted and may be */
+/* Ends the loop if channels are draining and no delivery is in flight. */
+void inflight_end_if_none(struct supervisor *s);
 
-/* inflight_resolve.c: rows of an older skepd become unknown; unknown ones of a
- * channel are sent again, or asked about. A lease that ran out is taken back,
- * and what is too old ends, wherever it waits. -1, or how many were looked at. */
+/* delivery_recover.c. inflight_recover makes `sending` rows of an older skepd
+ * unknown. inflight_expire ends deliveries whose lease ran out or that are too
+ * old. inflight_fail_orphans ends deliveries of deleted channels. Each handles
+ * a bounded number of rows and returns it, or -1. */
 int inflight_recover(struct supervisor *s, struct err *e);
 int inflight_expire(struct supervisor *s, struct err *e);
-int inflight_fail_orphans(struct supervisor *s,
-			  struct err *e); /* of a removed channel */
-/* The row `seq` became unknown, or left its queue. */
+int inflight_fail_orphans(struct supervisor *s, struct err *e);
+/* Resolves unknown deliveries again, from the row `seq`. */
 void inflight_resolve_from(struct channel *c, int64_t seq);
+/* Sends unknown deliveries again if the channel is idempotent, or queries
+ * their outcome; returns the number of rows, or -1. */
 int inflight_resolve_unknown(struct channel *c, struct err *e);
-/* The channel could not say what became of one; it is asked again later. */
+/* A query had no result; schedules the next one. */
 void inflight_query_failed(struct channel *c, int64_t now);
-void inflight_retry_query(struct channel *c, int64_t now); /* if it is time */
+/* Starts the next query if it is due. */
+void inflight_retry_query(struct channel *c, int64_t now);
 
 #endif

@@ -3,12 +3,13 @@
 
 #include "supervisor/channel/delivery.h"
 
-/* What followers of /v1/events hear of a delivery before its first outcome; the
- * outcomes themselves are told where the row moves
- * (schema/control/channel/delivery.h). Called in the transaction. */
+/* Host events of a delivery before its first outcome; delivery_settle
+ * (schema/control/channel/delivery.h) adds those of the outcomes. Call them in
+ * the transaction. */
 int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 		       const char *id, int64_t now, struct err *e);
-/* One event for all claims of a commit: there may be thousands a second. */
+/* One event for all claims of a commit, since there may be thousands a
+ * second. */
 int delivery_event_claimed(struct channel *c, const struct delivery_taken *rows,
 			   int n, int64_t now, struct err *e);
 

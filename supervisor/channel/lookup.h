@@ -4,26 +4,27 @@
 #include "supervisor/channel/channel.h"
 
 /*
- * Channels as their rows say, also one that is not open just now: it may leave
- * to be opened anew, be switched off, or have failed. Called on the loop; gives
- * what others own.
+ * Looks channels up by their rows, including channels that are not open: a
+ * channel may be draining before it is reopened, disabled, or failed. Call
+ * these on the loop. Results are borrowed.
  */
 
-/* One that takes messages: it is open, or leaves to be opened anew. Or NULL. */
+/* The channel if it accepts messages: it is open, or drains to be reopened. Or
+ * NULL. */
 struct channel *channel_accepting(struct supervisor *s, const char *name);
 
-/* Why there is none that takes messages: -1. ERR_NOTFOUND; ERR_BUSY if that is
- * soon over; ERR_CONFLICT if a person has to do something. */
+/* Sets the error for a channel that does not accept messages, and returns -1:
+ * ERR_NOTFOUND, ERR_BUSY if it will soon, ERR_CONFLICT if a user has to act. */
 int channel_closed(struct supervisor *s, const char *name, struct err *e);
 
-/* Its settings: 1; 0: there are none that can be read; -1. Texts live in the
- * arena, or as long as the channel is open. */
+/* Reads the settings: 1, 0 if there are no valid ones, or -1. Texts are valid
+ * as long as the arena and the channel. */
 int channel_settings(struct supervisor *s, const char *name,
 		     struct channel_config *out, struct arena *a,
 		     struct err *e);
 
-/* Line and age of a delivery that is to be, as its channel's settings say:
- * `order` is what goes out one after the other, and `age` how long it may. */
+/* Sets ordering_key and max_age_ms of a new delivery from the settings `order`
+ * and `age` of its channel. */
 int channel_fill(struct supervisor *s, struct delivery_new *d, struct arena *a,
 		 struct err *e);
 

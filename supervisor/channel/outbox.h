@@ -4,11 +4,13 @@
 #include "schema/agent_queries.h"
 #include "supervisor/core/supervisor.h"
 
-void outbox_tick(struct supervisor *s); /* what failed is tried again */
+/* Retries files that could not be read. */
+void outbox_tick(struct supervisor *s);
 int outbox_open(struct supervisor *s, struct err *e);
 void outbox_close(struct supervisor *s);
 
-/* outbox_route.c: in the transaction. */
+/* outbox_route.c: turns an outbox row into a delivery or a message to a
+ * session, in the transaction. */
 struct outbox_entry {
 	const char *agent, *session;
 	struct outbox_row box;

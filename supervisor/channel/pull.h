@@ -3,18 +3,18 @@
 
 #include "supervisor/channel/channel.h"
 
-/* Receivers that come and ask: what the HTTP route of pull channels calls. */
+/* Pull channels: clients poll for messages through the HTTP route. */
 
-/* json NULL: there was nothing in that time, or the channel is gone. */
+/* json NULL: no message came in time, or the channel was closed. */
 typedef void pull_answer(void *arg, const char *json);
 
-/* fn is called once: with the next message for the conversation, when it is
- * claimed and committed, or after ms with NULL; with 0 ms as soon as it is
+/* Calls fn once: with the next message of the conversation, after its claim was
+ * committed, or with NULL after ms. With ms 0, fn is called as soon as it is
  * known that there is none. */
 void pull_wait(struct channel *c, const char *conversation, int64_t ms,
 	       pull_answer *fn, void *arg);
 
-/* It was shown; false if it does not wait to be shown. */
+/* Acknowledges a message; false if it is not waiting for that. */
 bool pull_ack(struct channel *c, const char *delivery);
 
 #endif

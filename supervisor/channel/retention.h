@@ -5,17 +5,18 @@
 #include "supervisor/core/commands.h"
 
 /*
- * Old messages leave by themselves (channel.keep and its like): every few
- * minutes skepd walks from the oldest row to the first that stays, in slices of
- * a few milliseconds with pauses between them, so that nobody waits. What a walk
- * has removed is told in the audit log.
+ * Prunes old messages (settings channel.keep and similar). Every few minutes
+ * skepd walks from the oldest row to the first one to keep, in slices of a few
+ * milliseconds with pauses between them. The audit log records what a walk
+ * deleted.
  */
 int retention_open(struct supervisor *s, struct err *e);
 void retention_close(struct supervisor *s);
 
-/* A slice of a walk that a command asks for, again with the same `ask` until it
- * is over. The note has how many rows were looked at (0: it is over), and how
- * many deliveries, inbound messages and attachments are gone so far. */
+/* Runs one slice for a command, which repeats the call with the same options
+ * until it is over. The note has the number of examined rows (0: it is over)
+ * and the numbers of deliveries, inbound messages, messages and attachments
+ * deleted so far. */
 int supervisor_prune_messages(struct supervisor *s,
 			      const struct retention_options *req,
 			      const char *by, struct completion done,

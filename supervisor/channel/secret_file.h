@@ -9,20 +9,21 @@
 #include <sys/stat.h>
 
 /*
- * A secret: a file in credentials/. People change it while skepd runs, to
- * replace one that got known; whoever uses it asks now and then whether it did.
+ * A secret in a file of credentials/. Users may replace it while skepd runs;
+ * secret_file_changed notices that.
  */
 struct secret_file {
 	const char *path;   /* borrowed */
-	struct stat seen;   /* as it was read */
-	bool unchanged;     /* it did not change while it was read */
+	struct stat seen;   /* state of the file when it was read */
+	bool unchanged;     /* it cannot have changed unnoticed since */
 	int64_t checked_at; /* clock */
 };
 
-/* The content, NUL-ended, without newlines at its end. */
+/* Reads the content, NUL-terminated, without trailing newlines. */
 int secret_file_read(struct secret_file *f, struct buf *out, struct err *e);
 
-/* May it be another one than was read? Looks a few times a second at most. */
+/* May the file have changed since it was read? Checks at most a few times a
+ * second. */
 bool secret_file_changed(struct secret_file *f);
 
 #endif

@@ -14,10 +14,11 @@
  */
 struct agent_work {
 	struct agent_work *next;
-	const char *agent;                       /* borrowed until `done` */
-	void *data;                              /* the caller's */
-	void (*in_thread)(struct agent_work *w); /* may wait */
-	void (*done)(struct agent_work *w);      /* on the loop */
+	const char *agent; /* borrowed until `done` is called */
+	void *data;        /* the caller's */
+	/* in a thread; may wait for locks */
+	void (*in_thread)(struct agent_work *w);
+	void (*done)(struct agent_work *w); /* then, on the loop */
 };
 
 struct agent_threads;
@@ -26,8 +27,8 @@ struct agent_threads *agent_threads_new(uv_loop_t *loop);
 void agent_work_submit(struct agent_threads *p, struct agent_work *w);
 void agent_threads_tick(struct agent_threads *p);
 
-/* Before the last uv_run of the loop, which then returns when all work is done;
- * and after it. */
+/* Call agent_threads_close before the last uv_run of the loop, which returns
+ * when all work is done, and agent_threads_free after it. */
 void agent_threads_close(struct agent_threads *p);
 void agent_threads_free(struct agent_threads *p);
 

@@ -4,14 +4,14 @@
 #include "supervisor/core/supervisor.h"
 
 /*
- * Deadlines do not depend on the system's clock. skepd's own clock counts on
- * from boot. When the system's clock was set, all deadlines in rows and memory
- * are moved by the difference in one commit, and skepd's clock follows. The
- * offset is kept with the boot's id, so that a clock that was set while no
- * supervisor ran is noticed too. Over a reboot the system's clock is trusted.
+ * Keeps deadlines independent of changes of the system clock. skepd's own clock
+ * continues from boot. When the system clock was set, all deadlines in rows and
+ * memory are moved by the difference in one commit, and skepd's clock follows.
+ * The offset is stored with the boot id, so that a change while no supervisor
+ * ran is noticed too. After a reboot the system clock is trusted.
  */
-int clock_change_open(struct supervisor *s,
-		      struct err *e); /* before any deadline is read */
+/* Call it before any deadline is read. */
+int clock_change_open(struct supervisor *s, struct err *e);
 void clock_change_check(struct supervisor *s);
 
 #endif

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 /*
- * Jobs that skepd has done now and then: backups by the schedule, upkeep. It starts
- * the very command that a person would, as a process with the least weight, one
- * at a time; so a job costs the loop nothing and cannot hurt it.
+ * Scheduled jobs: backups and maintenance. skepd runs the command that a user
+ * would run, as a child process with the lowest priority, one at a time. So a
+ * job does not block the loop and cannot crash it.
  */
 enum { JOB_KINDS = 2 };
 
@@ -19,14 +19,15 @@ struct jobs {
 	const struct home *home;
 	const struct config *config;
 	struct sql *db;
-	pid_t child;             /* 0: none */
-	int job;                 /* that it does */
-	int64_t next[JOB_KINDS]; /* clock_now; 0: not known yet */
+	pid_t child; /* 0: no job is running */
+	int job;     /* index of the running job */
+	/* clock_now of the next start; 0: not computed yet */
+	int64_t next[JOB_KINDS];
 };
 
 void jobs_init(struct jobs *k, const struct home *home,
 	       const struct config *config, struct sql *db);
-void jobs_tick(struct jobs *k);  /* a few times a second */
-void jobs_close(struct jobs *k); /* stops what is being done */
+void jobs_tick(struct jobs *k);  /* called a few times a second */
+void jobs_close(struct jobs *k); /* stops the running job */
 
 #endif

@@ -17,18 +17,19 @@
 #include <uv.h>
 
 /*
- * What the parts of skepd share: one loop, one writer of skep.sqlite, one
- * transaction. Private to supervisor/; others use commands.h.
+ * The state that the parts of skepd share: one loop, one writer of skep.sqlite,
+ * one transaction. Private to supervisor/; other directories use commands.h.
  *
- * Runs, channels and the API are opaque to one another. They meet in the rows, in
- * the commands that each offers, and in hints (hints.h).
+ * Runs, channels and the API are opaque to one another. They communicate
+ * through rows, through the commands that each offers, and through hints
+ * (hints.h).
  */
 struct supervisor {
 	uv_loop_t loop;
 	struct home home;
-	int home_lock; /* see home_lock */
+	int home_lock; /* descriptor of home_lock() */
 	struct config config;
-	struct watchdog_record watchdog; /* all 0 without one */
+	struct watchdog_record watchdog; /* all 0 without a watchdog */
 	struct sql *db;
 	struct txn txn;
 	struct agent_threads *agent_threads;
@@ -42,29 +43,32 @@ struct supervisor {
 	uv_signal_t signals[2];
 	int64_t epoch, started_at;
 	char boot_id[40];
-	bool host_changed; /* the host's log has news */
-	bool stopping;     /* starts nothing more */
-	bool read_only;    /* there was no space to start: see full_disk.h */
-	bool restart_for_space; /* there is space now */
-	bool ended;             /* the loop is to end */
+	bool host_changed; /* the host's log has new rows */
+	bool stopping;     /* no run is started any more */
+	bool read_only;    /* started without disk space (full_disk.h) */
+	/* skepd is to restart, since there is space now */
+	bool restart_for_space;
+	bool ended; /* the loop is ending */
 	int64_t ticks;
-	bool trimming; /* the host's log has more rows to remove */
+	bool trimming; /* more rows of the host's log are to be deleted */
 	struct memory_cache cache;
 	struct hints hints;
 	struct attachment_budget attachments;
 	struct agent_upgrade *upgrades; /* under way, or failed just now */
 };
 
-/* file_replaced.c: stops all changes while the control plane's file is not at its
- * place: whether it is. */
+/* file_replaced.c: returns whether the file of the control plane is at its
+ * path; refuses all changes while it is not. */
 bool control_file_in_place(struct supervisor *s);
 
-/* agent.c: the definition as its files say now; 1, 0: no such agent, -1. */
+/* agent.c: reads the current definition of an agent, also from its files.
+ * Returns 1, 0 if there is no such agent, or -1. */
 int supervisor_agent_read(struct supervisor *s, const char *name,
 			  struct agent_row *out, struct arena *a,
 			  struct err *e);
+/* ERR_NOTFOUND */
 int supervisor_agent_check(struct supervisor *s, const char *name,
-			   struct err *e); /* ERR_NOTFOUND */
+			   struct err *e);
 /* The file of the agent, made on first use: 0; 1: it is being migrated, and `done`
  * follows (agent_upgrade.h); -1. */
 int supervisor_agent_database(struct supervisor *s, const char *name,
@@ -72,20 +76,21 @@ int supervisor_agent_database(struct supervisor *s, const char *name,
 			      struct agent_database_row *out, struct arena *a,
 			      struct err *e);
 
-/* supervisor.c: calls done after the commit. */
+/* supervisor.c: calls `done` with these values after the commit. */
 void complete_later(struct supervisor *s, struct completion done,
 		    const char *id, bool changed, const char *note);
 
-/* run/watch.c: the host's log has news. */
+/* run/watch.c: calls the watchers of the host's log if host_changed is set. */
 void notify_host_watchers(struct supervisor *s);
 
-/* run/idle_evict.c: before a change of an agent. Ends its idle workers; false if a
- * process of it is left. */
+/* run/idle_evict.c: ends the idle workers of an agent and waits for their exit;
+ * false if a process of the agent is left. Call it before a change of the
+ * agent's files. */
 bool runs_release_agent(struct supervisor *s, const char *agent);
-/* The same after a change, without waiting. */
+/* The same without waiting. */
 void idle_evict_all(struct supervisor *s, const char *agent);
 
-/* daemon.c: the last run may be over. */
+/* daemon.c: ends skepd if a stop was requested and no run is left. */
 void end_if_done(struct supervisor *s);
 
 #endif

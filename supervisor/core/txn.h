@@ -32,7 +32,8 @@ typedef void txn_rollback(void *arg);
 
 struct txn_calls {
 	void *arg;
-	void (*before)(void *arg); /* a commit; may make further changes */
+	/* called before each commit; may change rows */
+	void (*before)(void *arg);
 	txn_effect *failed;
 };
 
@@ -45,7 +46,7 @@ struct txn {
 	struct effect *first;
 	struct effect **end;
 	struct rollback *rollbacks; /* newest first */
-	struct txn_try *command;    /* innermost, or NULL */
+	struct txn_try *command;    /* innermost command, or NULL */
 	struct txn_calls calls;
 	int64_t commits;
 	bool refused; /* see txn_refuse */
@@ -54,16 +55,17 @@ struct txn {
 
 void txn_init(struct txn *s, uv_loop_t *loop, struct sql *db,
 	      struct txn_calls calls);
-void txn_close(struct txn *s); /* commits what is open; stops the handles */
+void txn_close(struct txn *s); /* commits, and closes the handles */
 
-/* Refuses all changes, for this reason; NULL: accepts them again. */
+/* Refuses all changes with this error; NULL: accepts them again. */
 void txn_refuse(struct txn *s, const struct err *why);
 
-/* Before the first change of a handler or verb. May be called again. */
+/* Starts the transaction, if it is not open. Call it before the first change of
+ * a handler or command. */
 int txn_begin(struct txn *s, struct err *e);
 
-/* A verb; they nest. txn_try_end returns rc, or -1 if the database failed. A verb
- * that changes no row costs nothing. */
+/* Enclose a command; they nest. txn_try_end returns rc, or -1 if the database
+ * failed. A command that changes no row costs nothing. */
 void txn_try_begin(struct txn *s);
 int txn_try_end(struct txn *s, int rc, struct err *e);
 
@@ -71,20 +73,20 @@ int txn_try_end(struct txn *s, int rc, struct err *e);
  * own changes, and no others. */
 bool txn_can_commit(const struct txn *s);
 
-/* Keeps effect(arg) for after the commit. Without a change, it is called at the
- * end of the transaction all the same. Effects are called in order. */
+/* Calls effect(arg) after the commit. If no row was changed, it is called at
+ * the end of the turn all the same. Effects are called in order. */
 void txn_on_commit(struct txn *s, txn_effect *effect, void *arg);
 
-/* Keeps undo(arg) for when the changes made so far by this verb, or the whole
- * transaction, are rolled back: it takes back changes of memory. The newest is
- * called first. */
+/* Calls undo(arg) if this command or the whole transaction is rolled back, to
+ * undo changes of memory. The newest is called first. */
 void txn_on_rollback(struct txn *s, txn_rollback *undo, void *arg);
 
-/* Memory that lives until the effects have been called. */
+/* Memory that is valid until the effects have been called. */
 void *txn_alloc(struct txn *s, size_t n);
 char *txn_text(struct txn *s, const char *text);
 
-/* Commits, calls the effects, and repeats that for the changes these made. */
+/* Commits and calls the effects, and repeats this for the changes that they
+ * made. */
 void txn_end(struct txn *s);
 
 #endif

@@ -9,69 +9,70 @@
 #include <sys/types.h>
 
 /*
- * The processes of a run, seen from outside: proof that none is left, and the
- * means to end them. Where a cgroup can be had, each run has its own, and the
- * kernel knows. Elsewhere a process belongs to a run if the marker is in its
- * environment, if it is in the session of the living worker, or if it was left
- * to the spawner (the subreaper of all) without a marker. The same holds for a
- * plugin; its shim is the worker then.
+ * The processes of a run, seen from outside: counts and signals them, and
+ * verifies that none is left. If cgroups are available, each run has one, and
+ * the kernel knows its members. Otherwise a process belongs to a run if its
+ * environment contains the marker of the run, if it is in the session of the
+ * living worker, or if the spawner, the subreaper of all, inherited it without
+ * a marker. The same holds for a plugin, with its shim as the worker.
  *
- * Signals go through pidfds that were looked at again after opening: a number
- * that belongs to another process by then is never signalled.
+ * Signals are sent through pidfds that were checked after opening, so a reused
+ * pid is never signalled.
  */
 struct process_roots {
-	char base[256]; /* a cgroup is this and its name; "": none */
+	char base[256]; /* prefix of the path of a cgroup; "": no cgroups */
 	struct cgroup_bases limits;
-	pid_t spawner; /* 0: none; it bears the last marker and is nobody's */
+	pid_t spawner; /* 0: none; it belongs to no run */
 };
 
 struct processes {
-	const char *run;    /* as in the marker */
-	const char *cgroup; /* the name of its cgroup; NULL: as the run */
-	pid_t worker;       /* 0: not known */
+	const char *run;    /* value of the marker */
+	const char *cgroup; /* name of the cgroup; NULL: like run */
+	pid_t worker;       /* 0: unknown */
 	int64_t start_ticks;
 	bool in_cgroup;
 };
 
-/* Finds out whether cgroups can be had ("off" asks for none). Their names tell
- * which home they belong to. */
+/* Detects whether cgroups are available. how "off": do not use them. The names
+ * of the cgroups contain a hash of the home. */
 void process_roots_find(struct process_roots *p, const char *how,
 			const char *home);
 
-/* Where the cgroup of this name is, or is to be; "" for none. Its name is the
- * run's id, or that of the spare that the run's worker was. out has room for
- * 256. */
+/* The path of the cgroup with this name, or "" without cgroups. The name is the
+ * id of a run or of a preforked worker. out has 256 bytes. */
 void processes_cgroup(const struct process_roots *p, const char *name,
 		      char *out);
 
-/* Is there such a directory? (After a restart of skepd.) */
+/* Does the cgroup exist? For use after a restart of skepd. */
 bool processes_have_cgroup(const struct process_roots *p, const char *name);
 
-/* How many processes are left; 0 is proof. rss, if not NULL, gets their memory. */
+/* Returns the number of processes; 0 means that none is left. *rss, if not
+ * NULL, receives their memory in bytes. */
 int processes_count(const struct process_roots *p, const struct processes *t,
 		    int64_t *rss);
 
-/* One of those that are left, and whether we may not signal it; 0: none. */
+/* Returns the pid of one process that is left, or 0. *denied: skepd may not
+ * signal it. */
 pid_t processes_find_one(const struct process_roots *p,
 			 const struct processes *t, bool *denied);
 
-/* How long to wait, in ms, after that many checks found a process: soon, then
- * less and less often, since a check may cost a walk over all processes. */
+/* The time in ms before the next check, after `checks` checks found a process.
+ * It grows, since a check may walk over all processes of the host. */
 int64_t processes_recheck_ms(unsigned checks);
 
-/* Signals all of them: how many there were. */
+/* Signals all processes; returns how many there were. */
 int processes_signal(const struct process_roots *p, const struct processes *t,
 		     int sig);
 
-/* Every cgroup that a supervisor of this home made. */
+/* Calls fn for each cgroup that a supervisor of this home created. */
 void processes_each_cgroup(const struct process_roots *p,
 			   void (*fn)(void *arg, const char *name), void *arg);
 
-/* After proof: removes what the cgroup's owner had of the kernel. */
+/* Removes the cgroups with this name, after the exit was verified. */
 void processes_remove_cgroup(const struct process_roots *p, const char *name);
 
-/* The worker of a run that was started without our hearing of it: its pid, or
- * 0. `run` is matched with the marker. */
+/* Finds the worker of a run whose start was not reported, by the marker.
+ * Returns its pid, or 0. */
 pid_t processes_find_worker(const struct process_roots *p, const char *run);
 
 #endif

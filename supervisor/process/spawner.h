@@ -8,15 +8,16 @@
 #include <uv.h>
 
 /*
- * skepd's end of the spawner: starts it, sends it requests, receives its
- * reports. If the spawner dies, another one takes its place. Requests that it had
- * not answered may or may not have started a process: `lost` has to find out.
+ * Starts the spawner, sends it requests and receives its reports. If the
+ * spawner dies, it is started again. A request that it had not answered may or
+ * may not have started a process; `lost` has to find out.
  */
 struct spawn_calls {
 	void *arg;
-	/* STARTED, FAILED or EXITED. The pidfd, or -1, becomes the callee's. */
+	/* STARTED, FAILED or EXITED. The callee takes pidfd, which may be
+	 * -1. */
 	void (*told)(void *arg, const struct spawn_told *t, int pidfd);
-	/* The spawner is gone: of asks under way nothing more will be heard. */
+	/* The spawner died: pending requests will not be answered. */
 	void (*lost)(void *arg);
 };
 
@@ -33,12 +34,12 @@ struct spawn {
 int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
 	       struct err *e);
 
-void spawn_close(struct spawn *s); /* ends it; workers live on */
+void spawn_close(struct spawn *s); /* kills the spawner; workers continue */
 
-/* Ends it and starts another: it hangs. Calls lost. */
+/* Kills a spawner that hangs and starts another. Calls lost. */
 void spawn_restart(struct spawn *s);
 
-/* Takes the n descriptors; one that is -1 is left out. */
+/* Sends a request. Takes the n descriptors; -1 is skipped. */
 void spawn_send(struct spawn *s, const struct spawn_request *req,
 		const int *fds, int n);
 

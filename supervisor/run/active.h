@@ -12,74 +12,85 @@
 #include <uv.h>
 
 /*
- * The runs that have a worker, or may have one: what skepd keeps in memory. The
- * rows are the truth; all of this can be read again from them. A live holds
- * handles of the loop, so it is freed a moment after active_run_drop.
+ * Active runs: runs that have a worker or may have one. The rows are
+ * authoritative; everything here can be read from them again. An active_run
+ * contains handles of the loop, so it is freed some time after active_run_drop,
+ * when they are closed.
  */
 struct supervisor;
 
-enum escalation { /* of the ladder that ends a tree */
+enum escalation { /* how far the end of a run was escalated */
 		  ESCALATE_NONE,
-		  ESCALATE_REQUESTED, /* the worker was told; it has its grace time */
-		  ESCALATE_ENDING, /* it reported its end; time to write it */
-		  ESCALATE_TERM,   /* SIGTERM was sent to all */
-		  ESCALATE_KILL, /* SIGKILL was sent; again until no process is left */
+		  /* the worker was asked to end, and has its grace period */
+		  ESCALATE_REQUESTED,
+		  /* it reported that it ends, and has time to write its end */
+		  ESCALATE_ENDING,
+		  ESCALATE_TERM, /* SIGTERM was sent to all processes */
+		  /* SIGKILL was sent; repeated until no process is left */
+		  ESCALATE_KILL,
 };
 
 struct active_run {
-	struct active_run *next; /* in its bucket */
+	struct active_run *next; /* in the same bucket */
 	struct supervisor *sup;
 	char id[ID_SIZE];
 	char agent[65];
 	char *session;
 	int64_t attempt, max_attempts, backoff_ms, grace_ms;
 	int64_t run_timeout_ms, idle_timeout_ms; /* OPT_NONE: none */
-	int64_t heartbeat_ms; /* that the worker was told to keep */
+	int64_t heartbeat_ms; /* interval from the start message */
 	enum run_state state;
 	enum run_pending_state pending_state;
-	char reason[64]; /* of the last move */
-	char *detail;    /* what is known beside it, or NULL */
+	char reason[64]; /* of the last transition */
+	char *detail;    /* details of the reason, or NULL */
 	char token_hash[HASH_HEX];
-	char started_for
-		[ID_SIZE]; /* the run that its processes were started for */
-	char config_digest
-		[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
-	int64_t idle_ms;    /* its worker wants to wait for the next run */
-	struct end_report *report; /* how it ended, until its worker is gone */
-	bool kept_idle;            /* an idle worker has its process tree now */
-	bool reuses_worker;        /* its worker waits for its start message */
+	/* id of the run for which the processes were started */
+	char started_for[ID_SIZE];
+	/* of the start message; "": the worker cannot be reused */
+	char config_digest[HASH_HEX];
+	int64_t idle_ms; /* > 0: the worker offers to wait for the next run */
+	/* report of the end, until the worker exits, or NULL */
+	struct end_report *report;
+	bool kept_idle; /* its processes belong to an idle worker now */
+	/* it runs in an idle worker that waits for the run */
+	bool reuses_worker;
 
 	pid_t pid; /* 0: not known yet */
 	int64_t start_ticks;
 	int pidfd;
 	bool in_cgroup;
-	char cgroup[ID_SIZE]; /* its name: the run's id, or a spare's */
-	bool exited;          /* the worker's process is over */
-	bool no_status;       /* its exit status will stay unknown */
-	bool reconciling;     /* its file is being read */
+	/* name: the id of the run or of the preforked worker */
+	char cgroup[ID_SIZE];
+	bool exited;      /* the worker has exited */
+	bool no_status;   /* no exit status will be reported */
+	bool reconciling; /* the agent file is being read */
 	bool reconciled;
-	int reconcile_tries; /* that failed */
-	int exit_status;     /* as waitpid gives it; -1: not known */
-	int start_fd;        /* start message until the spawner has it; -1 */
-	int start_barrier;   /* where its worker waits for the commit; -1 */
-	struct cgroup_limits *limits; /* until the spawner has them; or NULL */
+	int reconcile_tries; /* failed reads of the agent file */
+	int exit_status;     /* wait status; -1: unknown */
+	/* start message, until it is sent to the spawner; or -1 */
+	int start_fd;
+	/* pipe at which the worker waits for the commit, or -1 */
+	int start_barrier;
+	/* until they are sent to the spawner; or NULL */
+	struct cgroup_limits *limits;
 
-	struct ipc_from from;    /* of its last message */
-	struct ipc_from waiting; /* the request that takes a command */
+	struct ipc_from from; /* sender of the last message */
+	/* request of the worker that the next command answers */
+	struct ipc_from waiting;
 	bool is_waiting;
 	int64_t last_command;
 	bool connected;
 	int64_t last_message_ms; /* uv_now of the last message */
-	bool suspect;            /* its time is over, and we listen once more */
-	int64_t last_progress_ms; /* uv_now when there was last something new */
+	bool suspect; /* it missed its heartbeats and is checked once more */
+	int64_t last_progress_ms; /* uv_now of the last new event */
 	char phase[16];
 	int64_t last_seq, rev;
 
 	enum escalation stage;
-	int64_t end_requested_ms; /* uv_now when it was told to end */
-	bool is_ending;           /* the worker reported that it ends */
+	int64_t end_requested_ms; /* uv_now when the end was requested */
+	bool is_ending;           /* the worker reported that it is ending */
 	int64_t began_ms;         /* uv_now when the attempt began */
-	unsigned exit_checks;     /* how often the tree was looked at */
+	unsigned exit_checks;     /* number of exit verifications so far */
 	uv_timer_t alarm;
 	uv_poll_t poll;
 	bool has_poll;
@@ -95,31 +106,33 @@ struct active_runs {
 	int64_t count;
 };
 
-/* Makes one from its row, with no process known; state is as stored. */
+/* Adds a run from its row, in its stored state and without a process. */
 struct active_run *active_run_new(struct supervisor *s,
 				  const struct run_active_row *row);
 void active_run_set_phase(struct active_run *l, const char *phase);
 
-/* Takes it out of the table; memory goes when the loop lets go of it. */
+/* Removes the run from the table. Its memory is freed when its handles are
+ * closed. */
 void active_run_drop(struct active_run *l);
 struct active_run *active_run_find(struct active_runs *t, const char *id);
 
-/* Calls fn for each; fn may drop the one it is given. */
+/* Calls fn for each run. fn may drop that run. */
 void active_run_each(struct active_runs *t,
 		     void (*fn)(struct active_run *l, void *arg), void *arg);
 int64_t active_run_count_agent(struct active_runs *t, const char *agent);
 
-/* Takes pidfd (or -1: opens one, checking that it is the process meant), and
- * watches it. A process that is over already is `exited` at once. */
+/* Watches the worker's process. Takes pidfd; with -1 it opens one and checks
+ * the start time. If the process has already exited, `exited` is set at
+ * once. */
 void active_run_watch_pid(struct active_run *l, pid_t pid, int64_t start_ticks,
 			  int pidfd);
 
-/* Sets the alarm to go off in ms; replaces the one before. */
+/* Sets the timer of the run, which calls active_run_on_alarm. */
 void active_run_set_alarm(struct active_run *l, int64_t ms);
 
 void active_run_clear_report(struct active_run *l); /* finish.c */
 
-/* Why it is as it is; detail may be NULL, or what it has already. */
+/* Sets reason and detail. detail may be NULL or l->detail. */
 void active_run_set_reason(struct active_run *l, const char *reason,
 			   const char *detail);
 

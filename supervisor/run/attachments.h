@@ -5,23 +5,23 @@
 #include "schema/control/run.h"
 
 /*
- * Attachments of a run: bytes that a client gave beside the prompt. They are
- * rows of media, used by the run, and named in its options ("attachments"). When
- * the run starts they become files, and its prompt names them, as that of a
- * message from a channel does.
+ * Attachments of a run: files that a client sends with the prompt. They are
+ * rows of media that the run uses, and are named in its options
+ * ("attachments"). When the run starts, they become files, and a line of the
+ * prompt names each, as for a message from a channel.
  */
 struct supervisor;
 
-/* Stores ask->attachments. *options is ask->options with the list in it, or as
- * it was if there is none. In the arena. */
+/* Stores req->attachments. *options becomes req->options with the list of
+ * attachments, in the arena; without attachments it is req->options. */
 int run_attach_store(struct supervisor *s, const struct run_request *req,
 		     const char **options, struct arena *a, struct err *e);
 
-/* Records that the run uses them. */
+/* Records that the run uses the attachments in its options. */
 int run_attach_use(struct supervisor *s, const char *run, const char *options,
 		   struct err *e);
 
-/* Makes the files and adds a line for each to the prompt. */
+/* Creates the files and adds a line for each to *prompt, in the arena. */
 int run_attach_prompt(struct supervisor *s, const char *run,
 		      const char **prompt, struct arena *a, struct err *e);
 

@@ -12,18 +12,20 @@
 #include <uv.h>
 
 /*
- * Workers between two runs. A run is over when no process of it is left; one
- * whose worker keeps its agent for the session's next prompt ends by giving the
- * tree away: a row (idle_worker) and a `struct idle_worker` have it from then
- * on, and whoever has a tree ends it. The next run of the session takes it over
- * with the same commit that makes it `starting`, if it would tell a new worker
- * the very same. Otherwise, and when its place is wanted, its time is up, or
- * its agent has changed, the idle tree is ended, with proof, as that of a run
- * is.
+ * Idle workers: workers that keep their agent process for the next run of their
+ * session.
  *
- * A tree keeps the name of the run that it was started for: its cgroup and its
- * processes' environment bear that. A run in a tree that was another's has the
- * row too (idle_since NULL), so that it is found again after a crash.
+ * A run is over when none of its processes is left. If its worker offers to
+ * wait, the run ends by handing its processes over to a row of idle_worker and
+ * a `struct idle_worker`. The next run of the session takes them over in the
+ * commit that makes it `starting`, provided that a new worker would get the
+ * same start message (config_digest). An idle worker is evicted, with exit
+ * verification, if the message differs, its slot is needed, it expires, or its
+ * agent changes.
+ *
+ * Processes keep the name of the run for which they were started: their cgroup
+ * and their environment contain it. A run that uses such processes has the row
+ * too (idle_since NULL), so that they are found after a crash.
  */
 struct active_run;
 struct supervisor;
@@ -31,9 +33,10 @@ struct supervisor;
 struct idle_worker {
 	struct idle_worker *next;
 	struct supervisor *sup;
-	char name[ID_SIZE]; /* of the tree */
+	/* id of the run for which the processes were started */
+	char name[ID_SIZE];
 	char cgroup[ID_SIZE];
-	char run[ID_SIZE]; /* that it worked for last */
+	char run[ID_SIZE]; /* its last run */
 	char agent[65];
 	char *session;
 	char config_digest[HASH_HEX];
@@ -41,17 +44,18 @@ struct idle_worker {
 	int64_t attempt;
 	pid_t pid;
 	int64_t start_ticks;
-	int pidfd; /* -1: it is gone */
+	int pidfd; /* -1: it has exited */
 	bool in_cgroup;
 	int64_t since, expires_at; /* clock_now */
 
-	struct ipc_from waiting; /* the request that takes a command */
+	/* request of the worker that the next command answers */
+	struct ipc_from waiting;
 	bool is_waiting;
 	int64_t last_command;
-	bool awaited;         /* a run waits for its voice */
-	bool evicting;        /* it was told to go, or has gone */
+	bool awaited;         /* a run waits until it connects again */
+	bool evicting;        /* it was told to exit, or has exited */
 	bool killed;          /* SIGKILL was sent */
-	unsigned exit_checks; /* for the proof */
+	unsigned exit_checks; /* number of exit verifications so far */
 
 	uv_timer_t alarm;
 	uv_poll_t poll;
@@ -64,34 +68,37 @@ struct idle_workers {
 	int64_t count;
 };
 
-/* A run that is done leaves its tree, if its worker wants that and may: true,
- * and the tree is not the run's any more. In the transaction. */
+/* Hands the processes of a finished run over to an idle worker, if the worker
+ * offers to wait and may do so; returns whether it did. Call it in the
+ * transaction. */
 bool idle_keep(struct active_run *l);
 
-/* Where the next run of this session goes: 1 into *out, 0 into a worker of its
- * own, -1 nowhere yet (something is being ended for it). */
+/* Finds a worker for the next run of a session. Returns 1 and *out if an idle
+ * worker fits, 0 if a new worker can be started, -1 if the run must wait for an
+ * eviction or for the worker to connect. */
 int idle_find_worker(struct supervisor *s, const struct run_active_row *run,
 		     const char *config_digest, int64_t agent_limit,
 		     struct idle_worker **out);
 
-/* Gives the tree to a run that starts, in the transaction; w is gone. After the
- * commit idle_send_run gives the worker what it shall do. */
+/* Assigns the processes of w to a starting run, in the transaction; the caller
+ * drops w. After the commit, idle_send_run sends the start message. */
 int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e);
 void idle_send_run(struct active_run *l);
 
-/* A run in a tree that was another's ends with it, in the transaction. */
+/* Deletes the row of a run that ends in a reused worker, in the transaction. */
 int idle_end_run(struct active_run *l, struct err *e);
 
-/* The tree in which a run that is adopted works, from its row. */
+/* Reads from the row whether an adopted run uses a reused worker. */
 void idle_adopt(struct active_run *l);
 
 struct idle_worker *idle_find(struct supervisor *s, const char *run);
 
-/* Messages of an idle worker: rows do not change, so it hears at once. */
+/* Handles a message of an idle worker. No row changes, so it is answered at
+ * once. */
 void idle_on_message(struct idle_worker *w, struct ipc_from from,
 		     const struct msg *m);
 
-/* Ends one; the oldest, all of an agent (NULL: of any). */
+/* Evict a worker, the oldest one, or all, of the agent (NULL: any agent). */
 void idle_evict(struct idle_worker *w);
 void idle_evict_oldest(struct supervisor *s, const char *agent);
 void idle_evict_all(struct supervisor *s, const char *agent);
@@ -99,14 +106,15 @@ void idle_evict_all(struct supervisor *s, const char *agent);
 int64_t idle_count_agent(struct supervisor *s, const char *agent);
 struct processes idle_processes(const struct idle_worker *w);
 
-/* Inside: one from its row, watched by pidfd (taken; -1: it is gone); without
- * what happens to it; looks again in ms. */
+/* For idle*.c: adds a worker from its row (takes pidfd; -1: it has exited),
+ * removes it without ending its processes, sets its timer. */
 struct idle_worker *idle_new(struct supervisor *s,
 			     const struct idle_worker_row *row, int pidfd);
 void idle_drop(struct idle_worker *w);
 void idle_set_alarm(struct idle_worker *w, int64_t ms);
 
-/* Reads the idle ones from their rows; forgets them (their processes live on). */
+/* Reads the idle workers from their rows; removes all from memory (their
+ * processes continue). */
 int idle_recover(struct supervisor *s, struct err *e);
 void idle_clear(struct supervisor *s);
 

@@ -9,57 +9,57 @@
 #include <uv.h>
 
 /*
- * Spares: a few workers that are forked, set up and waiting for a run, so that
- * its start costs neither fork nor cgroup nor fresh memory, and its process is
- * in the row from the first commit on.
+ * Preforked workers: workers that wait for a run, so that its start costs
+ * neither a fork nor a cgroup nor fresh memory, and its row has the pid from
+ * the first commit.
  *
- * A spare is a worker like any other, but its start message is a pipe into
- * which nothing was written yet. Whoever takes it writes the message and closes
- * the pipe; then it waits at its gate (worker/run/attempt.h) as every worker
- * does. A spare that was not taken has done nothing: when we go, however we go,
- * the pipe closes without a message, and so does the spare. It is no run's, in
- * no row and never adopted.
+ * The start message of a preforked worker is a pipe into which nothing was
+ * written yet. prefork_assign writes the message and closes the pipe; the
+ * worker then waits at its start barrier (worker/run/attempt.h) like any other.
+ * A worker that was not assigned has done nothing. When skepd ends in any way,
+ * the pipe closes without a message and the worker exits. It has no row and is
+ * never adopted.
  *
- * They are made when nothing has started for a moment, so that under a steady
- * load they cost nothing; then workers are forked as they are needed.
+ * They are forked when no run has started for a moment, so they cost nothing
+ * under a steady load; workers are then forked on demand.
  */
 struct supervisor;
 struct active_run;
 
 struct prefork_pool {
-	struct preforked *first; /* the oldest */
+	struct preforked *first; /* oldest first */
 	int64_t count;
 	uv_timer_t refill;
-	int failures;     /* one after the other */
-	int64_t pause_ms; /* before the next is made, when the last ones failed */
-	bool cgroups_left; /* a cgroup of a spare may be left */
+	int failures;      /* in a row */
+	int64_t pause_ms;  /* pause before the next fork, after failures */
+	bool cgroups_left; /* cgroups of preforked workers may be left */
 };
 
 void prefork_open(struct supervisor *s);
-/* After the spawner: ends them, and waits until they are gone. */
+/* Kills them and waits until they have exited. Call it after spawn_close. */
 void prefork_close(struct supervisor *s);
 
-/* Gives the live run a spare for its worker, and the spare its start message:
- * true; or false, there is none that could take it, and nothing was changed. */
+/* Makes a preforked worker the worker of the run and writes its start message.
+ * Returns false, without a change, if none is ready. */
 bool prefork_assign(struct active_run *l, const struct buf *start);
 
-/* How many could take a run now. */
+/* Number of workers that are ready for a run. */
 int64_t prefork_ready(const struct supervisor *s);
 
-/* A run starts: whoever is to be made has to wait. */
+/* A run starts: postpones the next fork. */
 void prefork_postpone(struct supervisor *s);
 
-/* What the spawner says of one, by its id; the pidfd is taken. */
+/* Handles a report of the spawner about a preforked worker. Takes pidfd. */
 void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
 			    int pidfd);
 
-/* A child of the spawner ended: was it a spare? */
+/* A child of the spawner exited. Returns whether it was a preforked worker. */
 bool prefork_on_exit(struct supervisor *s, pid_t pid);
 
-/* The spawner is gone, or the rows are read again: none is kept. */
+/* Drops all of them: the spawner died, or the rows are read again. */
 void prefork_drop(struct supervisor *s);
 
-/* Removes cgroups of preforked workers that are over; every now and then. */
+/* Removes cgroups of preforked workers that have exited. Called by the tick. */
 void prefork_remove_cgroups(struct supervisor *s);
 
 #endif

@@ -9,26 +9,29 @@
  */
 void runs_init(struct supervisor *s);
 
-/* Adopts the active runs. */
+/* Reads the active runs and adopts their workers. */
 int runs_recover(struct supervisor *s, struct err *e);
-int runs_listen(struct supervisor *s, struct err *e); /* to workers */
+/* Opens the socket of the workers. */
+int runs_listen(struct supervisor *s, struct err *e);
 
-/* terminate.c: reports of the spawner that are not about plugins. */
+/* terminate.c: reports of the spawner about workers. on_spawn_event takes
+ * pidfd. */
 void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd);
 void on_spawner_lost(void *arg);
 
 void runs_tick(struct supervisor *s);
 void runs_before_commit(struct supervisor *s); /* starts queued runs */
-/* A commit failed: memory may be ahead of the rows, and is read again. */
+/* After a failed commit: reads the runs from their rows again, a moment
+ * later. */
 void runs_reload(struct supervisor *s);
 
 bool runs_are_over(const struct supervisor *s); /* and no worker is idle */
-int64_t runs_count(const struct supervisor *s); /* active ones */
+int64_t runs_count(const struct supervisor *s); /* number of active runs */
 void runs_stop_all(struct supervisor *s, const char *by);
 
-/* In this order; workers live on. */
+/* Call these in this order. Workers continue. */
 void runs_close(struct supervisor *s);
 void runs_close_timers(struct supervisor *s); /* after the last transaction */
-void runs_free(struct supervisor *s);         /* after the loop */
+void runs_free(struct supervisor *s);         /* after the loop has ended */
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Pure functions over run_fsm.def: no rows, no processes, no time. */
+/* Pure functions over run_fsm.def. */
 
 enum run_event {
 #define X(name) RUN_EV_##name,
@@ -29,26 +29,27 @@ struct run_fsm_transition {
 	enum run_effect effect;
 };
 
-/* What `event` does to a run in `state`; not allowed: nothing happens. */
+/* The transition of a run in `state` on `event`. */
 struct run_fsm_transition run_fsm(enum run_state state, enum run_event event);
 const char *run_event_name(enum run_event event);
 
-/* The event that says that the tree is gone, by what was decided before. */
+/* The event for "all processes have exited", by the pending state. */
 enum run_event run_gone_event(enum run_pending_state pending_state);
 
 /*
- * How the run ends. `asked` is the requested end (RUN_PENDING_NONE: none),
- * `said` is the end of the attempt itself. A run that completed before the
+ * The final state of a run. `requested` is the requested end (RUN_PENDING_NONE:
+ * none), `reported` is the end of the attempt. A run that completed before the
  * request reached it has succeeded; a request overrides a failure.
  */
 enum run_pending_state run_pending_merge(enum run_pending_state requested,
 					 enum run_pending_state reported);
 
-/* A failure that may go better next time, seen with the number of attempts. */
+/* The state after a failure: queued again if it is retryable and attempts are
+ * left, else failed. */
 enum run_pending_state run_pending_failed(bool retryable, int64_t attempt,
 					  int64_t max_attempts);
 
-/* A new wish on top of an older one: a cancel overrules a retry. */
+/* The requested end after another request: a cancel overrides a retry. */
 enum run_pending_state run_pending_request(enum run_pending_state old,
 					   enum run_pending_state requested);
 

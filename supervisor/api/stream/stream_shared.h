@@ -31,8 +31,8 @@ int shared_stream_subscribe(struct api *w,
 			    struct http_reply *reply, struct err *e);
 
 void shared_streams_poll(struct api *w); /* by the timer: some of them look */
-void shared_streams_close(
-	struct api *w); /* at the end, when all streams are cut */
+/* At the end, when all streams have been closed. */
+void shared_streams_close(struct api *w);
 
 /* JSON of what is told: schema/agent/watch.c. The event is left without its
  * brace. */

@@ -8,37 +8,38 @@
 #include <stdint.h>
 
 /*
- * A file of lines that grows and is rotated: PATH becomes PATH.1, that PATH.2
- * and so on. Whoever writes holds a lock (flock) on it, so several skepd may
- * share one; programs that only append whole lines may, too. Calls block: they
- * are made in a thread.
+ * A file of lines that is rotated: PATH becomes PATH.1, PATH.1 becomes PATH.2,
+ * and so on. Writers lock it (flock), so several skepd can share a file, also
+ * with programs that append whole lines. Calls block: use a thread.
  */
 struct rotating_log {
 	const char *path;
-	const char *start;       /* of each of our lines */
-	int64_t rotate, keep;    /* bytes; former files */
-	int64_t lock_timeout_ms; /* with another who holds the lock */
+	const char *start;       /* prefix of all lines that skepd writes */
+	int64_t rotate, keep;    /* size in bytes; number of rotated files */
+	int64_t lock_timeout_ms; /* how long to wait for the lock */
 };
 
 /*
- * Appends whole lines; they are on the disk when it returns 0. -1: the file is as
- * it was, or, with *unknown, it cannot be said how much of them it has.
+ * Appends whole lines and syncs them. On -1 the file is unchanged; with
+ * *unknown, it may contain a part of them.
  *
- * A line of ours that a crash cut off is removed first: whoever wanted it written
- * was never told that it was. One of somebody else's is ended.
+ * An incomplete last line of skepd, left by a crash, is removed first: it was
+ * never acknowledged. An incomplete line of another program is completed with a
+ * newline.
  */
 int rotating_log_append(const struct rotating_log *f, struct blob lines,
 			bool *unknown, struct err *e);
 
-/* A line to look for. */
+/* A line to search for. */
 struct wanted_line {
-	const char *start; /* begins as all of our lines do; no other's start */
+	const char *start; /* unique; begins with the common prefix */
 	bool found;
-	void *owner; /* the caller's */
+	void *owner; /* for the caller */
 };
 
-/* Which of them does it, or a former file, have as a whole line? One pass for
- * all, which puts them in order. -1: of those not found that cannot be said. */
+/* Searches the file and the rotated ones for complete lines, in one pass, and
+ * sets `found`. Sorts wanted. On -1 it is unknown whether those without `found`
+ * exist. */
 int rotating_log_find(const struct rotating_log *f, struct wanted_line *wanted,
 		      size_t n, struct err *e);
 

@@ -94,8 +94,8 @@ void plugin_pipe_tick(struct plugin *p); /* one that floods is read again */
  * the plugin with it. */
 bool plugin_flush(struct plugin *p);
 bool plugin_has_room(const struct plugin *p); /* it reads what it is sent */
-bool plugin_can_buffer(const struct plugin *p,
-		       size_t n); /* so many bytes more */
+/* Does a message of n bytes fit into the outbox? */
+bool plugin_can_buffer(const struct plugin *p, size_t n);
 
 /* send.c: what it is told. */
 void plugin_configure(struct plugin *p);

@@ -28,27 +28,28 @@ struct plugin_processes {
 	bool in_cgroup;
 };
 
-/* None. */
+/* Initializes it without a process. */
 void plugin_processes_init(struct plugin_processes *p, const char *home,
 			   const char *id);
-/* The same from a tag; false: it is of no channel, or of another home. */
+/* The same from a tag; false if the tag is not of a channel of this home. */
 bool plugin_processes_of_tag(struct plugin_processes *p, const char *home,
 			     const char *tag);
 void plugin_processes_fini(struct plugin_processes *p);
 
-/* The spawner's answer; takes the pidfd. */
+/* Records the spawner's answer. Takes pidfd. */
 void plugin_processes_spawned(struct plugin_processes *p,
 			      const struct spawn_told *t, int pidfd);
-/* The spawner did not answer, and will not. */
+/* The spawner died before it answered: assumes that the shim was started. */
 void plugin_processes_assume(struct plugin_processes *p,
 			     const struct process_roots *roots);
 
-/* False also if its pid is not known. */
+/* False also if the pid is unknown. */
 bool plugin_shim_is_alive(const struct plugin_processes *p);
 
 struct processes plugin_processes_view(const struct plugin_processes *p);
 
-/* SIGTERM for all: by the shim, which passes it on, if it lives. */
+/* Sends SIGTERM: to the shim, which forwards it, or to all processes if the
+ * shim has exited. */
 void plugin_processes_terminate(const struct plugin_processes *p,
 				const struct process_roots *roots);
 

@@ -27,7 +27,7 @@ struct mail_head {
 /* All headers but those of the content. The caller frees them. */
 struct curl_slist *mail_headers(const struct mail_head *h);
 
-/* Parts; their bytes are copied. */
+/* Add a part; the bytes are copied. */
 void mail_add_text(curl_mime *mime, const char *text);
 void mail_add_file(curl_mime *mime, const char *name, const char *type,
 		   struct blob bytes);

@@ -5,21 +5,22 @@
 #include "supervisor/channel/secret_file.h"
 #include "supervisor/channel/webhook/signature.h"
 
-/* The keys of a webhook channel, and who has one. */
+/* Keys of webhook channels, and authentication of inbound messages. */
 
-/* Where its secret is, and what is in it now. */
+/* The path of the secret; the keys in it. */
 const char *webhook_secret(const struct supervisor *s, const char *name,
 			   const struct channel_config *config,
 			   struct arena *a);
 int webhook_keys_read(struct secret_file *f, struct webhook_keys **out,
 		      struct err *e);
 
-/* webhook.c: of an open one; good until the loop is let go. */
+/* webhook.c: keys of an open channel, valid until control returns to the
+ * loop. */
 struct webhook_keys *webhook_keys_of(struct channel *c);
 
-/* Whether it is the message of a friend: ERR_UNAUTHORIZED, in the same words
- * whether or not there is such a channel; ERR_BUSY to a friend of one that is
- * closed. */
+/* Authenticates a message. ERR_UNAUTHORIZED, with the same text whether or not
+ * the channel exists; ERR_BUSY for an authenticated message to a closed
+ * channel. */
 int webhook_admit(struct supervisor *s, const char *name,
 		  struct webhook_claim *claim, struct err *e);
 

@@ -28,15 +28,16 @@ void webhook_keys_free(struct webhook_keys *k); /* NULL is fine */
 int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
 		 struct blob body, struct buf *out, struct err *e);
 
-/* What the sender claims, and our clock: headers are as received, or NULL. */
+/* Headers of a message as received, or NULL, and the current time. */
 struct webhook_claim {
 	const char *id, *timestamp, *signatures;
 	struct blob body;
 	int64_t now_ms, tolerance_ms;
 };
 
-/* Any of the signatures by any of the keys will do. ERR_UNAUTHORIZED; that the
- * time is wrong is said to who has a key only. NULL keys: nobody has one. */
+/* Succeeds if one of the signatures matches one of the keys; otherwise
+ * ERR_UNAUTHORIZED. Only a sender with a valid key learns that its timestamp is
+ * wrong. NULL keys never match. */
 int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 		   struct err *e);
 
