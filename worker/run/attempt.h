@@ -20,6 +20,6 @@
  */
 typedef void worker_named(const char *run);
 
-int worker_main(int start_fd, int gate_fd, worker_named *named);
+int worker_main(int start_fd, int barrier_fd, worker_named *named);
 
 #endif
