@@ -3,7 +3,6 @@
 #include "lib/base/text.h"
 #include "lib/json/rpc_line.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 void rpc_init(struct rpc *r, const struct rpc_method *methods, size_t n,
@@ -19,6 +18,18 @@ void rpc_fini(struct rpc *r)
 	lines_fini(&r->lines);
 }
 
+static void begin_message(struct rpc *r)
+{
+	json_begin_object(r->out);
+	json_put_text(r->out, "jsonrpc", "2.0");
+}
+
+static void end_message(struct rpc *r)
+{
+	json_end_object(r->out);
+	buf_addc(r->out, '\n');
+}
+
 int rpc_call(struct rpc *r, const char *method, const char *params,
 	     rpc_then *then, struct err *e)
 {
@@ -31,12 +42,11 @@ int rpc_call(struct rpc *r, const char *method, const char *params,
 			       RPC_CALLS);
 	r->calls[i].id = ++r->last;
 	r->calls[i].then = then;
-	buf_addf(r->out,
-		 "{\"jsonrpc\":\"2.0\",\"id\":%" PRId64
-		 ",\"method\":\"%s\",\"params\":",
-		 r->last, method);
-	buf_adds(r->out, params);
-	buf_adds(r->out, "}\n");
+	begin_message(r);
+	json_put_int(r->out, "id", r->last);
+	json_put_text(r->out, "method", method);
+	json_put_raw(r->out, "params", params);
+	end_message(r);
 	return buf_ok(r->out, method, e);
 }
 
@@ -47,29 +57,30 @@ void rpc_forget(struct rpc *r)
 
 void rpc_notify(struct rpc *r, const char *method, const char *params)
 {
-	buf_addf(r->out,
-		 "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
-	buf_adds(r->out, params);
-	buf_adds(r->out, "}\n");
+	begin_message(r);
+	json_put_text(r->out, "method", method);
+	json_put_raw(r->out, "params", params);
+	end_message(r);
 }
 
 void rpc_answer(struct rpc *r, const char *id, const char *result)
 {
-	buf_adds(r->out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	buf_adds(r->out, id);
-	buf_adds(r->out, ",\"result\":");
-	buf_adds(r->out, result);
-	buf_adds(r->out, "}\n");
+	begin_message(r);
+	json_put_raw(r->out, "id", id);
+	json_put_raw(r->out, "result", result);
+	end_message(r);
 }
 
 void rpc_refuse(struct rpc *r, const char *id, enum rpc_code code,
 		const char *message)
 {
-	buf_adds(r->out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	buf_adds(r->out, id);
-	buf_addf(r->out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
-	json_add_string(r->out, message, strlen(message));
-	buf_adds(r->out, "}}\n");
+	begin_message(r);
+	json_put_raw(r->out, "id", id);
+	json_put_object(r->out, "error");
+	json_put_int(r->out, "code", code);
+	json_put_text(r->out, "message", message);
+	json_end_object(r->out);
+	end_message(r);
 }
 
 static const struct rpc_method *find_method(const struct rpc *r,
