@@ -322,9 +322,9 @@ size_t http_input_bytes(const struct http_input *in)
 
 /* --- the document -------------------------------------------------------- */
 
-static void add_enum(struct buf *out, const char *words)
+static void put_enum(struct buf *out, const char *words)
 {
-	buf_adds(out, ",\"enum\":[");
+	json_put_array(out, "enum");
 	for (;;) {
 		size_t n = strcspn(words, "|");
 
@@ -332,29 +332,53 @@ static void add_enum(struct buf *out, const char *words)
 		if (!words[n])
 			break;
 		words += n + 1;
-		buf_addc(out, ',');
 	}
-	buf_addc(out, ']');
+	json_end_array(out);
 }
 
-static void add_text_schema(struct buf *out, const struct http_type *t)
+static void put_range(struct buf *out, const char *least, const char *most,
+		      const struct http_type *t)
 {
-	buf_addf(out, ",\"minLength\":%" PRId64 ",\"maxLength\":%" PRId64,
-		 t->min, t->max);
-	if (t->form == HTTP_FORM_ID)
-		buf_addf(out, ",\"pattern\":\"^%s_[0-9a-z]{26}$\"", t->words);
+	json_put_int(out, least, t->min);
+	json_put_int(out, most, t->max);
+}
+
+static void put_text_schema(struct buf *out, const struct http_type *t)
+{
+	char pattern[64];
+
+	put_range(out, "minLength", "maxLength", t);
+	if (t->form == HTTP_FORM_ID) {
+		text_printf(pattern, sizeof pattern, "^%s_[0-9a-z]{26}$",
+			    t->words);
+		json_put_text(out, "pattern", pattern);
+	}
 	if (t->form == HTTP_FORM_NAME)
-		buf_adds(out, ",\"pattern\":"
-			      "\"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\"");
+		json_put_text(out, "pattern",
+			      "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$");
 }
 
-static void add_default(struct buf *out, enum http_kind kind, const char *text)
+static const char file_schema[] =
+	"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":"
+	"\"string\"},\"type\":{\"type\":\"string\"},\"base64\":{\"type\":"
+	"\"string\",\"contentEncoding\":\"base64\"},\"media\":{\"type\":"
+	"\"string\"}}}";
+
+static void put_items_schema(struct buf *out, const struct http_type *t)
 {
-	buf_adds(out, ",\"default\":");
+	json_put_object(out, "items");
+	json_put_text(out, "type", "string");
+	if (t->words)
+		put_enum(out, t->words);
+	json_end_object(out);
+}
+
+static void put_default(struct buf *out, enum http_kind kind, const char *text)
+{
 	if (kind == HTTP_KIND_TEXT || kind == HTTP_KIND_WORD)
-		json_add_string(out, text, strlen(text));
+		json_put_text(out, "default", text);
 	else
-		buf_adds(out, text);
+		json_put_raw(out, "default", text);
 }
 
 void http_input_schema(struct buf *out, const struct http_input *in,
@@ -372,37 +396,31 @@ void http_input_schema(struct buf *out, const struct http_input *in,
 	};
 	const struct http_type *t = in->type;
 
+	json_begin_object(out);
 	if (t->kind == HTTP_KIND_ANY) {
-		buf_adds(out, "{}");
+		json_end_object(out);
 		return;
 	}
-	if (in->in == HTTP_IN_BODY && in->need == HTTP_OPTIONAL)
-		buf_addf(out, "{\"type\":[\"%s\",\"null\"]", types[t->kind]);
-	else
-		buf_addf(out, "{\"type\":\"%s\"", types[t->kind]);
-	if (t->kind == HTTP_KIND_TEXT)
-		add_text_schema(out, t);
-	else if (t->kind == HTTP_KIND_WORD)
-		add_enum(out, t->words);
-	else if (t->kind == HTTP_KIND_INTEGER)
-		buf_addf(out, ",\"minimum\":%" PRId64 ",\"maximum\":%" PRId64,
-			 t->min, t->max);
-	else if (t->kind == HTTP_KIND_ARRAY || t->kind == HTTP_KIND_LIST)
-		buf_addf(out, ",\"minItems\":%" PRId64 ",\"maxItems\":%" PRId64,
-			 t->min, t->max);
-	if (t->kind == HTTP_KIND_FILES)
-		buf_adds(out, ",\"items\":{\"type\":\"object\",\"properties\":{"
-			      "\"name\":{\"type\":\"string\"},\"type\":"
-			      "{\"type\":\"string\"},\"base64\":{\"type\":"
-			      "\"string\",\"contentEncoding\":\"base64\"},"
-			      "\"media\":{\"type\":\"string\"}}}");
-	if (t->kind == HTTP_KIND_ARRAY) {
-		buf_adds(out, ",\"items\":{\"type\":\"string\"");
-		if (t->words)
-			add_enum(out, t->words);
-		buf_addc(out, '}');
+	if (in->in == HTTP_IN_BODY && in->need == HTTP_OPTIONAL) {
+		json_put_array(out, "type");
+		json_add_text(out, types[t->kind]);
+		json_add_text(out, "null");
+		json_end_array(out);
+	} else {
+		json_put_text(out, "type", types[t->kind]);
 	}
-	if (otherwise)
-		add_default(out, t->kind, otherwise);
-	buf_addc(out, '}');
+	if (t->kind == HTTP_KIND_TEXT)
+		put_text_schema(out, t);
+	else if (t->kind == HTTP_KIND_WORD)
+		put_enum(out, t->words);
+	else if (t->kind == HTTP_KIND_INTEGER)
+		put_range(out, "minimum", "maximum", t);
+	else if (t->kind == HTTP_KIND_ARRAY || t->kind == HTTP_KIND_LIST)
+		put_range(out, "minItems", "maxItems", t);
+	if (t->kind == HTTP_KIND_FILES)
+		json_put_raw(out, "items", file_schema);
+	if (t->kind == HTTP_KIND_ARRAY)
+		put_items_schema(out, t);
+	put_default(out, t->kind, otherwise);
+	json_end_object(out);
 }

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 /* One schema per field type, as json_add_field writes it. */
@@ -19,18 +20,33 @@ static const char *const field_schema[] = {
 		       "\"description\":\"length in bytes\"}",
 };
 
-static void add_string(struct buf *out, const char *text)
-{
-	json_add_string(out, text, strlen(text));
-}
+static const char security_schemes[] =
+	"{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}";
 
-static void add_ref(struct buf *out, const struct shape *s)
+static const char problem_response[] =
+	"{\"problem\":{\"description\":\"what went wrong\",\"content\":{"
+	"\"application/problem+json\":{\"schema\":{\"$ref\":"
+	"\"#/components/schemas/problem\"}}}}}";
+
+static const char problem_schema[] =
+	"{\"type\":\"object\",\"properties\":{"
+	"\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
+	"\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},"
+	"\"code\":{\"type\":\"string\"},\"retry\":{\"type\":\"boolean\"}}}";
+
+static void put_ref(struct buf *out, const char *name, const struct shape *s)
 {
-	if (s)
-		buf_addf(out, "{\"$ref\":\"#/components/schemas/%s\"}",
-			 s->name);
-	else
-		buf_adds(out, "{\"type\":\"object\"}");
+	char place[160];
+
+	json_put_object(out, name);
+	if (s) {
+		text_printf(place, sizeof place, "#/components/schemas/%s",
+			    s->name);
+		json_put_text(out, "$ref", place);
+	} else {
+		json_put_text(out, "type", "object");
+	}
+	json_end_object(out);
 }
 
 static const char *place_word(enum http_place place)
@@ -38,178 +54,184 @@ static const char *place_word(enum http_place place)
 	return place == HTTP_IN_PATH ? "path" : "query";
 }
 
-static void add_parameter(struct buf *out, bool *any,
-			  const struct http_input *in)
+static void add_parameter(struct buf *out, const struct http_input *in)
 {
-	buf_addf(out, "%s{\"name\":", *any ? "," : "");
-	add_string(out, in->name);
-	buf_addf(out, ",\"in\":\"%s\",\"required\":%s,\"schema\":",
-		 place_word(in->in),
-		 in->need == HTTP_REQUIRED || in->in == HTTP_IN_PATH ? "true"
-								     : "false");
+	json_begin_object(out);
+	json_put_text(out, "name", in->name);
+	json_put_text(out, "in", place_word(in->in));
+	json_put_bool(out, "required",
+		      in->need == HTTP_REQUIRED || in->in == HTTP_IN_PATH);
+	json_key(out, "schema");
 	http_input_schema(out, in, NULL);
-	buf_addc(out, '}');
-	*any = true;
+	json_end_object(out);
 }
 
-static void add_parameters(struct buf *out, const struct http_routes *t,
+static void put_parameters(struct buf *out, const struct http_routes *t,
 			   const struct http_route *r)
 {
-	bool any = false;
-
-	buf_adds(out, ",\"parameters\":[");
+	json_put_array(out, "parameters");
 	for (size_t i = 0; i < t->ninputs; i++)
 		if (&t->rows[t->inputs[i].route] == r)
-			add_parameter(out, &any, &t->inputs[i]);
+			add_parameter(out, &t->inputs[i]);
 	if (r->gives == HTTP_GIVES_STREAM)
-		buf_addf(out,
-			 "%s{\"name\":\"Last-Event-ID\",\"in\":\"header\","
-			 "\"required\":false,\"schema\":"
-			 "{\"type\":\"string\"}}",
-			 any ? "," : "");
-	buf_addc(out, ']');
+		json_add_raw(out,
+			     "{\"name\":\"Last-Event-ID\",\"in\":\"header\","
+			     "\"required\":false,\"schema\":"
+			     "{\"type\":\"string\"}}");
+	json_end_array(out);
 }
 
-static void add_required(struct buf *out, const struct http_body *body)
+static void put_required(struct buf *out, const struct http_body *body)
 {
-	bool any = false;
-
-	buf_adds(out, ",\"required\":[");
-	for (size_t i = 0; i < body->n; i++) {
-		if (body->members[i].input.need != HTTP_REQUIRED)
-			continue;
-		if (any)
-			buf_addc(out, ',');
-		add_string(out, body->members[i].input.name);
-		any = true;
-	}
-	buf_addc(out, ']');
+	json_put_array(out, "required");
+	for (size_t i = 0; i < body->n; i++)
+		if (body->members[i].input.need == HTTP_REQUIRED)
+			json_add_text(out, body->members[i].input.name);
+	json_end_array(out);
 }
 
-static void add_request_body(struct buf *out, const struct http_body *body)
+static void put_properties(struct buf *out, const struct http_body *body)
 {
-	bool any = false;
-
-	if (!body)
-		return;
-	buf_adds(out, ",\"requestBody\":{\"content\":{\"application/json\":"
-		      "{\"schema\":{\"type\":\"object\",\"properties\":{");
+	json_put_object(out, "properties");
 	for (size_t i = 0; i < body->n; i++) {
 		const struct http_member *m = &body->members[i];
 
 		if (strcmp(m->input.name, HTTP_OTHERS) == 0)
 			continue;
-		if (any)
-			buf_addc(out, ',');
-		add_string(out, m->input.name);
-		buf_addc(out, ':');
+		json_key(out, m->input.name);
 		http_input_schema(out, &m->input, m->otherwise);
-		any = true;
 	}
-	buf_addc(out, '}');
-	add_required(out, body);
-	buf_addf(out, ",\"additionalProperties\":%s}}}}",
-		 http_body_is_open(body) ? "true" : "false");
+	json_end_object(out);
 }
 
-static void add_response(struct buf *out, const struct http_route *r)
+static void put_request_body(struct buf *out, const struct http_body *body)
 {
-	switch (r->gives) {
-	case HTTP_GIVES_OBJECT:
-		buf_adds(out, "\"application/json\":{\"schema\":");
-		add_ref(out, r->shape);
-		buf_addc(out, '}');
-		break;
-	case HTTP_GIVES_LIST:
-		buf_adds(out, "\"application/json\":{\"schema\":{\"type\":"
-			      "\"object\",\"properties\":{\"items\":{\"type\":"
-			      "\"array\",\"items\":");
-		add_ref(out, r->shape);
-		buf_adds(out, "},\"next\":{\"type\":[\"string\",\"integer\","
-			      "\"null\"],\"description\":\"give it back to "
-			      "read on\"}}}}");
-		break;
-	case HTTP_GIVES_STREAM:
-		buf_adds(out, "\"text/event-stream\":{\"schema\":"
-			      "{\"type\":\"string\"}}");
-		break;
-	case HTTP_GIVES_TEXT:
-		buf_adds(out, "\"text/plain\":{\"schema\":"
-			      "{\"type\":\"string\"}}");
-		break;
-	case HTTP_GIVES_NOTHING:
-		break;
-	}
+	if (!body)
+		return;
+	json_put_object(out, "requestBody");
+	json_put_object(out, "content");
+	json_put_object(out, "application/json");
+	json_put_object(out, "schema");
+	json_put_text(out, "type", "object");
+	put_properties(out, body);
+	put_required(out, body);
+	json_put_bool(out, "additionalProperties", http_body_is_open(body));
+	for (int i = 0; i < 4; i++)
+		json_end_object(out);
 }
 
-static void add_operation(struct buf *out, const struct http_routes *t,
+static void put_list_schema(struct buf *out, const struct shape *s)
+{
+	json_put_object(out, "schema");
+	json_put_text(out, "type", "object");
+	json_put_object(out, "properties");
+	json_put_object(out, "items");
+	json_put_text(out, "type", "array");
+	put_ref(out, "items", s);
+	json_end_object(out);
+	json_put_raw(out, "next",
+		     "{\"type\":[\"string\",\"integer\",\"null\"],"
+		     "\"description\":\"give it back to read on\"}");
+	json_end_object(out);
+	json_end_object(out);
+}
+
+static void put_answer(struct buf *out, const struct http_route *r)
+{
+	static const char *const types[] = {
+		[HTTP_GIVES_OBJECT] = "application/json",
+		[HTTP_GIVES_LIST] = "application/json",
+		[HTTP_GIVES_STREAM] = "text/event-stream",
+		[HTTP_GIVES_TEXT] = "text/plain",
+	};
+
+	json_put_object(out, "content");
+	json_put_object(out, types[r->gives]);
+	if (r->gives == HTTP_GIVES_OBJECT)
+		put_ref(out, "schema", r->shape);
+	else if (r->gives == HTTP_GIVES_LIST)
+		put_list_schema(out, r->shape);
+	else
+		json_put_raw(out, "schema", "{\"type\":\"string\"}");
+	json_end_object(out);
+	json_end_object(out);
+}
+
+static void put_security(struct buf *out, enum http_scope scope)
+{
+	json_put_array(out, "security");
+	if (scope != HTTP_SCOPE_PUBLIC) {
+		json_begin_object(out);
+		json_put_array(out, "token");
+		json_add_text(out, http_scope_word(scope));
+		json_end_array(out);
+		json_end_object(out);
+	}
+	json_end_array(out);
+}
+
+static void put_responses(struct buf *out, const struct http_route *r)
+{
+	bool empty = r->gives == HTTP_GIVES_NOTHING;
+
+	json_put_object(out, "responses");
+	json_put_object(out, empty ? "204" : "200");
+	json_put_text(out, "description", "done");
+	if (!empty)
+		put_answer(out, r);
+	json_end_object(out);
+	json_put_raw(out, "default",
+		     "{\"$ref\":\"#/components/responses/problem\"}");
+	json_end_object(out);
+}
+
+static void put_operation(struct buf *out, const struct http_routes *t,
 			  const struct http_route *r)
 {
-	buf_addc(out, '"');
-	for (const char *m = r->method; *m; m++)
-		buf_addc(out, (char)tolower((unsigned char)*m));
-	buf_adds(out, "\":{\"operationId\":");
-	add_string(out, r->name);
-	buf_adds(out, ",\"summary\":");
-	add_string(out, r->summary);
-	if (r->scope == HTTP_SCOPE_PUBLIC)
-		buf_adds(out, ",\"security\":[]");
-	else
-		buf_addf(out, ",\"security\":[{\"token\":[\"%s\"]}]",
-			 http_scope_word(r->scope));
-	add_parameters(out, t, r);
-	add_request_body(out, r->takes);
-	buf_addf(out, ",\"responses\":{\"%s\":{\"description\":\"done\"",
-		 r->gives == HTTP_GIVES_NOTHING ? "204" : "200");
-	if (r->gives != HTTP_GIVES_NOTHING) {
-		buf_adds(out, ",\"content\":{");
-		add_response(out, r);
-		buf_addc(out, '}');
-	}
-	buf_adds(out, "},\"default\":{\"$ref\":"
-		      "\"#/components/responses/problem\"}}}");
+	char method[16] = "";
+
+	for (size_t i = 0; r->method[i] && i < sizeof method - 1; i++)
+		method[i] = (char)tolower((unsigned char)r->method[i]);
+	json_put_object(out, method);
+	json_put_text(out, "operationId", r->name);
+	json_put_text(out, "summary", r->summary);
+	put_security(out, r->scope);
+	put_parameters(out, t, r);
+	put_request_body(out, r->takes);
+	put_responses(out, r);
+	json_end_object(out);
 }
 
 /* Groups the methods of a path, wherever they are in the table. */
-static void add_paths(struct buf *out, const struct http_routes *t)
+static void put_paths(struct buf *out, const struct http_routes *t)
 {
-	bool any_path = false;
-
+	json_put_object(out, "paths");
 	for (size_t i = 0; i < t->n; i++) {
-		bool seen = false, any = false;
+		bool seen = false;
 
 		for (size_t k = 0; k < i; k++)
 			seen |= strcmp(t->rows[k].path, t->rows[i].path) == 0;
 		if (seen)
 			continue;
-		buf_addc(out, any_path ? ',' : ' ');
-		any_path = true;
-		add_string(out, t->rows[i].path);
-		buf_adds(out, ":{");
-		for (size_t k = i; k < t->n; k++) {
-			if (strcmp(t->rows[k].path, t->rows[i].path) != 0)
-				continue;
-			if (any)
-				buf_addc(out, ',');
-			any = true;
-			add_operation(out, t, &t->rows[k]);
-		}
-		buf_addc(out, '}');
+		json_put_object(out, t->rows[i].path);
+		for (size_t k = i; k < t->n; k++)
+			if (!strcmp(t->rows[k].path, t->rows[i].path))
+				put_operation(out, t, &t->rows[k]);
+		json_end_object(out);
 	}
+	json_end_object(out);
 }
 
-static void add_schema(struct buf *out, const struct shape *s)
+static void put_schema(struct buf *out, const struct shape *s)
 {
-	buf_addc(out, ',');
-	add_string(out, s->name);
-	buf_adds(out, ":{\"type\":\"object\",\"properties\":{");
-	for (size_t i = 0; i < s->nfields; i++) {
-		if (i)
-			buf_addc(out, ',');
-		add_string(out, s->fields[i].name);
-		buf_addf(out, ":%s", field_schema[s->fields[i].type]);
-	}
-	buf_adds(out, "}}");
+	json_put_object(out, s->name);
+	json_put_text(out, "type", "object");
+	json_put_object(out, "properties");
+	for (size_t i = 0; i < s->nfields; i++)
+		json_put_raw(out, s->fields[i].name,
+			     field_schema[s->fields[i].type]);
+	json_end_object(out);
+	json_end_object(out);
 }
 
 static bool named_before(const struct http_routes *t, size_t at,
@@ -221,38 +243,34 @@ static bool named_before(const struct http_routes *t, size_t at,
 	return false;
 }
 
-static void add_schemas(struct buf *out, const struct http_routes *t)
+static void put_schemas(struct buf *out, const struct http_routes *t)
 {
+	json_put_object(out, "schemas");
+	json_put_raw(out, "problem", problem_schema);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct shape *gives = t->rows[i].shape;
 
 		if (gives && !named_before(t, i, gives))
-			add_schema(out, gives);
+			put_schema(out, gives);
 	}
+	json_end_object(out);
 }
-
-static const char problem[] =
-	"\"problem\":{\"type\":\"object\",\"properties\":{"
-	"\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
-	"\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},"
-	"\"code\":{\"type\":\"string\"},\"retry\":{\"type\":\"boolean\"}}}";
 
 void openapi_write(struct buf *out, const struct http_routes *routes,
 		   const char *title, const char *version)
 {
-	buf_adds(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":");
-	add_string(out, title);
-	buf_adds(out, ",\"version\":");
-	add_string(out, version);
-	buf_adds(out, "},\"paths\":{");
-	add_paths(out, routes);
-	buf_adds(out, "},\"components\":{\"securitySchemes\":{\"token\":"
-		      "{\"type\":\"http\",\"scheme\":\"bearer\"}},"
-		      "\"responses\":{\"problem\":{\"description\":"
-		      "\"what went wrong\",\"content\":{"
-		      "\"application/problem+json\":{\"schema\":{\"$ref\":"
-		      "\"#/components/schemas/problem\"}}}}},\"schemas\":{");
-	buf_adds(out, problem);
-	add_schemas(out, routes);
-	buf_adds(out, "}}}\n");
+	json_begin_object(out);
+	json_put_text(out, "openapi", "3.1.0");
+	json_put_object(out, "info");
+	json_put_text(out, "title", title);
+	json_put_text(out, "version", version);
+	json_end_object(out);
+	put_paths(out, routes);
+	json_put_object(out, "components");
+	json_put_raw(out, "securitySchemes", security_schemes);
+	json_put_raw(out, "responses", problem_response);
+	put_schemas(out, routes);
+	json_end_object(out);
+	json_end_object(out);
+	buf_addc(out, '\n');
 }

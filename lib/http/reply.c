@@ -6,6 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/http/conn.h"
 
 #define JSON_TYPE    "application/json"
@@ -171,14 +172,18 @@ void http_reply_error(struct http_reply *r, const struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
 	int status = err_http_status(e->code);
+	char type[64];
 
-	buf_addf(&b, "{\"type\":\"urn:skep:error:%s\",\"title\":",
-		 err_name(e->code));
-	json_add_string(&b, err_word(e->code), strlen(err_word(e->code)));
-	buf_addf(&b, ",\"status\":%d,\"detail\":", status);
-	json_add_string(&b, e->text, strlen(e->text));
-	buf_addf(&b, ",\"code\":\"%s\",\"retry\":%s}\n", err_name(e->code),
-		 err_is_retryable(e->code) ? "true" : "false");
+	text_printf(type, sizeof type, "urn:skep:error:%s", err_name(e->code));
+	json_begin_object(&b);
+	json_put_text(&b, "type", type);
+	json_put_text(&b, "title", err_word(e->code));
+	json_put_int(&b, "status", status);
+	json_put_text(&b, "detail", e->text);
+	json_put_text(&b, "code", err_name(e->code));
+	json_put_bool(&b, "retry", err_is_retryable(e->code));
+	json_end_object(&b);
+	buf_addc(&b, '\n');
 	reply_with(r, status, PROBLEM_TYPE, (struct blob){b.p, b.n});
 	buf_fini(&b);
 }

@@ -228,17 +228,8 @@ int sandbox_spec_read_plugin(struct sandbox_spec *s, const cJSON *settings,
 
 void sandbox_spec_copy(const cJSON *definition, struct buf *out)
 {
-	char before = '{';
-
-	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-		const cJSON *v = cJSON_GetObjectItemCaseSensitive(definition,
-								  members[i]);
-
-		if (!v)
-			continue;
-		buf_addf(out, "%c\"%s\":", before, members[i]);
-		json_add(out, v);
-		before = ',';
-	}
-	buf_adds(out, before == '{' ? "{}" : "}");
+	json_begin_object(out);
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		json_put(out, members[i], json_member(definition, members[i]));
+	json_end_object(out);
 }
