@@ -122,14 +122,13 @@ static int put_field(const struct msg_field *f, const void *obj, struct buf *b,
 
 		if (check_number(f, v, e))
 			return -1;
-		if (v != OPT_NONE)
-			buf_addf(b, ",\"%s\":%" PRId64, f->field.name, v);
+		json_put_opt(b, f->field.name, v);
 		return 0;
 	}
 	if (check_text(f, *(const field_text *)at, e))
 		return -1;
 	if (*(const field_text *)at) {
-		buf_addf(b, ",\"%s\":", f->field.name);
+		json_key(b, f->field.name);
 		json_add_field(b, &f->field, obj);
 	}
 	return 0;
@@ -140,7 +139,8 @@ int msg_encode(const struct msg *m, struct buf *b, struct err *e)
 	size_t before = b->n;
 
 	assert(m->type < MSG_TYPES);
-	buf_addf(b, "{\"type\":\"%s\"", kinds[m->type].name);
+	json_begin_object(b);
+	json_put_text(b, "type", kinds[m->type].name);
 	for (size_t i = 0; i < kinds[m->type].nfields; i++) {
 		if (put_field(&kinds[m->type].fields[i], &m->u, b, e)) {
 			b->n = before;
@@ -148,7 +148,7 @@ int msg_encode(const struct msg *m, struct buf *b, struct err *e)
 			return err_wrap(e, "%s", kinds[m->type].name);
 		}
 	}
-	buf_addc(b, '}');
+	json_end_object(b);
 	return buf_ok(b, kinds[m->type].name, e);
 }
 

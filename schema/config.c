@@ -246,89 +246,118 @@ int config_load(struct config *c, const char *path, struct err *e)
 	return rc;
 }
 
-static void show_value(const struct config *c, const struct key *k,
-		       struct buf *out)
+static void add_value(const struct config *c, const struct key *k,
+		      struct buf *out)
 {
 	const char *at = (const char *)c + k->offset;
 
-	if (k->kind == KIND_text) {
-		const char *text = *(const char *const *)(const void *)at;
-
-		json_add_string(out, text, strlen(text));
-	} else if (k->kind == KIND_bool) {
-		buf_adds(out, *(const bool *)at ? "true" : "false");
-	} else {
-		buf_addf(out, "%" PRId64, *(const int64_t *)(const void *)at);
-	}
+	if (k->kind == KIND_text)
+		json_add_text(out, *(const char *const *)(const void *)at);
+	else if (k->kind == KIND_bool)
+		json_add_bool(out, *(const bool *)at);
+	else
+		json_add_int(out, *(const int64_t *)(const void *)at);
 }
 
-/* Walks the table as sections of keys; `member` writes one key's value. */
-static void write_sections(const struct config *c, struct buf *out,
-			   const char *open, const char *close,
-			   void (*member)(const struct config *,
-					  const struct key *, struct buf *))
+static bool begins_section(size_t i)
 {
-	for (size_t i = 0; i < NKEYS; i++) {
-		bool first = i == 0 ||
-			     strcmp(keys[i].section, keys[i - 1].section) != 0;
+	return i == 0 || strcmp(keys[i].section, keys[i - 1].section) != 0;
+}
 
-		if (first && i > 0)
-			buf_addf(out, "\n  }%s,", close);
-		if (first)
-			buf_addf(out, "\n  \"%s\": %s{", keys[i].section, open);
-		buf_addf(out, "%s\n    \"%s\": ", first ? "" : ",",
-			 keys[i].name);
-		member(c, &keys[i], out);
-	}
-	buf_addf(out, "\n  }%s", close);
+static bool ends_section(size_t i)
+{
+	return i + 1 == NKEYS || begins_section(i + 1);
 }
 
 void config_show(const struct config *c, struct buf *out)
 {
-	buf_addc(out, '{');
-	write_sections(c, out, "", "", show_value);
-	buf_adds(out, "\n}\n");
+	struct buf b = BUF_MAX(out->max);
+
+	json_begin_object(&b);
+	for (size_t i = 0; i < NKEYS; i++) {
+		if (begins_section(i))
+			json_put_object(&b, keys[i].section);
+		json_key(&b, keys[i].name);
+		add_value(c, &keys[i], &b);
+		if (ends_section(i))
+			json_end_object(&b);
+	}
+	json_end_object(&b);
+	json_indent(out, b.p, 2);
+	buf_fini(&b);
 }
 
-static void schema_of(const struct config *c, const struct key *k,
-		      struct buf *out)
+static void put_enum(const char *values, struct buf *out)
+{
+	json_put_array(out, "enum");
+	for (;;) {
+		size_t n = strcspn(values, "|");
+
+		json_add_string(out, values, n);
+		if (!values[n])
+			break;
+		values += n + 1;
+	}
+	json_end_array(out);
+}
+
+static void put_key_schema(const struct config *c, const struct key *k,
+			   struct buf *out)
 {
 	static const char *const types[] = {
 		[KIND_int] = "\"integer\"",
 		[KIND_bool] = "\"boolean\"",
 		[KIND_text] = "\"string\"",
-		[KIND_millis] = "[\"integer\", \"string\"]",
-		[KIND_bytes] = "[\"integer\", \"string\"]",
+		[KIND_millis] = "[\"integer\",\"string\"]",
+		[KIND_bytes] = "[\"integer\",\"string\"]",
 	};
 
-	buf_addf(out, "{\"type\": %s, \"default\": ", types[k->kind]);
-	show_value(c, k, out);
-	if (k->kind != KIND_text && k->kind != KIND_bool)
-		buf_addf(out,
-			 ", \"minimum\": %" PRId64 ", \"maximum\": %" PRId64,
-			 k->min, k->max);
-	if (*k->values) {
-		buf_adds(out, ", \"enum\": [\"");
-		for (const char *p = k->values; *p; p++)
-			*p == '|' ? buf_adds(out, "\", \"") : buf_addc(out, *p);
-		buf_adds(out, "\"]");
+	json_put_object(out, k->name);
+	json_put_raw(out, "type", types[k->kind]);
+	json_key(out, "default");
+	add_value(c, k, out);
+	if (k->kind != KIND_text && k->kind != KIND_bool) {
+		json_put_int(out, "minimum", k->min);
+		json_put_int(out, "maximum", k->max);
 	}
-	buf_adds(out, ", \"description\": ");
-	json_add_string(out, k->help, strlen(k->help));
-	buf_addc(out, '}');
+	if (*k->values)
+		put_enum(k->values, out);
+	json_put_text(out, "description", k->help);
+	json_end_object(out);
+}
+
+static void put_sections_schema(const struct config *c, struct buf *out)
+{
+	json_put_object(out, "properties");
+	for (size_t i = 0; i < NKEYS; i++) {
+		if (begins_section(i)) {
+			json_put_object(out, keys[i].section);
+			json_put_text(out, "type", "object");
+			json_put_object(out, "properties");
+		}
+		put_key_schema(c, &keys[i], out);
+		if (ends_section(i)) {
+			json_end_object(out);
+			json_end_object(out);
+		}
+	}
+	json_end_object(out);
 }
 
 void config_schema(struct buf *out)
 {
+	struct buf b = BUF_MAX(out->max);
 	struct config c;
 
 	config_defaults(&c);
-	buf_adds(out, "{\n \"$schema\": "
-		      "\"https://json-schema.org/draft/2020-12/schema\",\n"
-		      " \"title\": \"skep.json\",\n \"type\": \"object\",\n"
-		      " \"properties\": {");
-	write_sections(&c, out, "{\"type\": \"object\", \"properties\": ", "}",
-		       schema_of);
-	buf_adds(out, "\n }\n}\n");
+	json_begin_object(&b);
+	json_put_text(&b, "$schema",
+		      "https://json-schema.org/draft/2020-12/schema");
+	json_put_text(&b, "title", "skep.json");
+	json_put_text(&b, "type", "object");
+	put_sections_schema(&c, &b);
+	json_end_object(&b);
+	json_indent(out, b.p, 4); /* one key a line */
 	config_fini(&c);
+	buf_fini(&b);
 }

@@ -5,7 +5,6 @@
 #include "lib/base/text.h"
 #include "schema/control/control.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define DEFINITION_MAX (4u * AGENT_TEXT_MAX)
@@ -68,14 +67,18 @@ static int add_version(struct sql *db, const struct agent_row *row,
 static int audit_put(struct sql *db, const struct agent_row *row, bool is_new,
 		     struct err *e)
 {
-	char detail[160];
+	struct buf detail = BUF_MAX(1024);
+	int rc;
 
-	snprintf(detail, sizeof detail,
-		 "{\"version\":%" PRId64 ",\"digest\":\"%s\","
-		 "\"source\":\"%s\"}",
-		 row->version, row->digest, row->source);
-	return control_audit(db, NULL, is_new ? "agent.add" : "agent.set",
-			     row->name, detail, e);
+	json_begin_object(&detail);
+	json_put_int(&detail, "version", row->version);
+	json_put_text(&detail, "digest", row->digest);
+	json_put_text(&detail, "source", row->source);
+	json_end_object(&detail);
+	rc = control_audit(db, NULL, is_new ? "agent.add" : "agent.set",
+			   row->name, detail.p, e);
+	buf_fini(&detail);
+	return rc;
 }
 
 /* Only one agent can be the default: who asks for it, or the first one. */

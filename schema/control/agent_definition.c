@@ -150,22 +150,13 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 
 void agent_to_json(const struct agent_row *row, struct buf *out)
 {
-	const char *spec = row->spec ? row->spec : "{}";
-
-	buf_addc(out, '{');
+	json_begin_object(out);
 	for (size_t i = 0; i < NMEMBERS; i++) {
 		const void *at = (const char *)row + members[i].offset;
-		const char *text = *(const char *const *)at;
 
-		if (!text)
-			continue;
-		buf_addf(out, "\"%s\":", members[i].name);
-		json_add_string(out, text, strlen(text));
-		buf_addc(out, ',');
+		json_put_text(out, members[i].name, *(const char *const *)at);
 	}
-	buf_addf(out, "\"enabled\":%s", row->is_enabled ? "true" : "false");
-	if (strcmp(spec, "{}") != 0)
-		buf_addf(out, ",%s", spec + 1);
-	else
-		buf_addc(out, '}');
+	json_put_bool(out, "enabled", row->is_enabled);
+	json_put_members(out, row->spec ? row->spec : "{}");
+	json_end_object(out);
 }

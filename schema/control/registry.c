@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 int registry_find(struct sql *control, const char *agent,
 		  struct agent_database_row *row, struct arena *a,
@@ -143,9 +142,9 @@ static int move_row(struct sql *control, struct agent_database_row *row,
 	struct buf detail = BUF_MAX(2 * PATH_MAX);
 	int rc;
 
-	buf_adds(&detail, "{\"path\":");
-	json_add_string(&detail, row->path, strlen(row->path));
-	buf_addc(&detail, '}');
+	json_begin_object(&detail);
+	json_put_text(&detail, "path", row->path);
+	json_end_object(&detail);
 	rc = registry_seen(control, row, e) ||
 	     control_audit(control, NULL, "agent.file", row->agent, detail.p,
 			   e);

@@ -4,7 +4,6 @@
 #include "lib/os/file.h"
 #include "schema/langgraph/langgraph.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -40,9 +39,7 @@ static int count_rows(struct sql *db, const char *table, struct buf *out,
 	buf_addc(&ask, '"');
 	rc = buf_ok(&ask, "a table's name", e) ||
 	     sql_script_i64(db, ask.p, &n, e);
-	buf_adds(out, out->n > 1 ? "," : "");
-	json_add_string(out, table, strlen(table));
-	buf_addf(out, ":%" PRId64, n);
+	json_put_int(out, table, n);
 	buf_fini(&ask);
 	return rc ? -1 : 0;
 }
@@ -60,14 +57,14 @@ static int read_rows(struct sql *db, struct buf *out, struct arena *a,
 	list = json_parse("tables", names, strlen(names), e);
 	if (!list)
 		return -1;
-	buf_addc(out, '{');
+	json_begin_object(out);
 	cJSON_ArrayForEach(name, list)
 	{
 		rc = count_rows(db, name->valuestring, out, e);
 		if (rc)
 			break;
 	}
-	buf_addc(out, '}');
+	json_end_object(out);
 	cJSON_Delete(list);
 	return rc;
 }
@@ -92,34 +89,38 @@ static int read_words(struct sql *db, const struct words *w, struct buf *out,
 		 w->column, w->table);
 	if (sql_script_text(db, ask, a, &counts, e))
 		return -1;
-	buf_addf(out, "%s\"%s\":%s", out->n > 1 ? "," : "", w->table, counts);
+	json_put_raw(out, w->table, counts);
 	return 0;
 }
 
 static int read_statuses(struct sql *db, const char *database, struct buf *out,
 			 struct arena *a, struct err *e)
 {
-	buf_addc(out, '{');
+	json_begin_object(out);
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (!strcmp(words[i].database, database) &&
 		    read_words(db, &words[i], out, a, e))
 			return -1;
-	buf_addc(out, '}');
+	json_end_object(out);
 	return 0;
 }
 
 static int read_langgraph(struct sql *db, struct stats *out, struct arena *a,
 			  struct err *e)
 {
+	struct buf b = BUF_MAX(1024);
 	struct langgraph_stats g;
 
 	if (langgraph_stats(db, &g, e))
 		return -1;
-	out->langgraph = arena_printf(
-		a,
-		"{\"threads\":%" PRId64 ",\"checkpoints\":%" PRId64
-		",\"writes\":%" PRId64 ",\"bytes\":%" PRId64 "}",
-		g.threads, g.checkpoints, g.writes, g.bytes);
+	json_begin_object(&b);
+	json_put_int(&b, "threads", g.threads);
+	json_put_int(&b, "checkpoints", g.checkpoints);
+	json_put_int(&b, "writes", g.writes);
+	json_put_int(&b, "bytes", g.bytes);
+	json_end_object(&b);
+	out->langgraph = arena_text(a, b.p);
+	buf_fini(&b);
 	return 0;
 }
 

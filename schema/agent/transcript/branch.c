@@ -354,9 +354,10 @@ int session_compact(struct writer *w, const struct compaction_new *c,
 	struct event_new ev = {.type = "compaction", .parent = WRITER_LEAF};
 	int rc;
 
-	buf_addf(&body, "{\"upto\":%" PRId64 ",\"summary\":", c->upto);
-	json_add_string(&body, c->summary, strlen(c->summary));
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_int(&body, "upto", c->upto);
+	json_put_text(&body, "summary", c->summary);
+	json_end_object(&body);
 	rc = buf_ok(&body, "summary", e);
 	ev.body = body.p;
 	if (!rc)

@@ -82,12 +82,12 @@ const char *event_body_read(const char *stored, struct arena *a)
 	if (stored[strspn(stored, " \t\r\n")] == '{')
 		return arena_text(a, stored);
 	v = json_parse("body", stored, strlen(stored), &ignored);
-	buf_adds(&b, "{\"invalid\":");
+	json_begin_object(&b);
 	if (v)
-		json_add(&b, v);
+		json_put(&b, "invalid", v);
 	else
-		json_add_string(&b, stored, strlen(stored));
-	buf_addc(&b, '}');
+		json_put_text(&b, "invalid", stored);
+	json_end_object(&b);
 	cJSON_Delete(v);
 	text = arena_textn(a, b.p, b.n);
 	buf_fini(&b);

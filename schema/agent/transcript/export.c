@@ -4,9 +4,6 @@
 #include "schema/agent/transcript/part.h"
 #include "schema/agent/transcript/session.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #define PAGE_EVENTS 256
 
 /* A member that is JSON, without white space: an import gives the same lines. */
@@ -26,7 +23,7 @@ static int add_json_member(struct agent_file *f, const char *name,
 		it = sql_rows(f->db, Q_JSON_COMPACT,
 			      &(struct json_compact_in){valid.p});
 		if (sql_next(&it, &row))
-			buf_addf(b, ",\"%s\":%s", name, row.text);
+			json_put_raw(b, name, row.text);
 		rc = sql_end(&it, e);
 	}
 	buf_fini(&valid);
@@ -36,22 +33,23 @@ static int add_json_member(struct agent_file *f, const char *name,
 static int session_line(struct agent_file *f, const struct session_row *s,
 			struct buf *b, struct err *e)
 {
-	buf_adds(b, "{\"record\":\"session\",\"version\":1");
-	json_add_member(b, "agent", f->agent);
-	json_add_member(b, "id", s->sid);
-	json_add_member(b, "key", s->key);
-	json_add_member(b, "kind", s->kind);
-	json_add_member(b, "status", s->status);
-	json_add_member(b, "title", s->title);
-	json_add_member(b, "model", s->model);
-	json_add_member(b, "source", s->source);
-	json_add_member(b, "parent", s->parent);
-	if (s->leaf != OPT_NONE)
-		buf_addf(b, ",\"leaf\":%" PRId64, s->leaf);
-	buf_addf(b, ",\"created_at\":%" PRId64, s->created_at);
+	json_begin_object(b);
+	json_put_text(b, "record", "session");
+	json_put_int(b, "version", 1);
+	json_put_text(b, "agent", f->agent);
+	json_put_text(b, "id", s->sid);
+	json_put_text(b, "key", s->key);
+	json_put_text(b, "kind", s->kind);
+	json_put_text(b, "status", s->status);
+	json_put_text(b, "title", s->title);
+	json_put_text(b, "model", s->model);
+	json_put_text(b, "source", s->source);
+	json_put_text(b, "parent", s->parent);
+	json_put_opt(b, "leaf", s->leaf);
+	json_put_int(b, "created_at", s->created_at);
 	if (add_json_member(f, "meta", s->meta, b, e))
 		return -1;
-	buf_addc(b, '}');
+	json_end_object(b);
 	return buf_ok(b, "an exported session", e);
 }
 
@@ -63,7 +61,7 @@ static int add_usage(struct agent_file *f, int64_t pos, struct buf *b,
 			    a, e);
 
 	if (found > 0) {
-		buf_adds(b, ",\"usage\":");
+		json_key(b, "usage");
 		json_add_shape(b, &usage_row_shape, &u);
 	}
 	return found < 0 ? -1 : 0;
@@ -72,15 +70,17 @@ static int add_usage(struct agent_file *f, int64_t pos, struct buf *b,
 static int export_part(struct agent_file *f, const struct part_row *p,
 		       struct buf *b, struct err *e)
 {
-	buf_addf(b, "{\"kind\":\"%s\",\"state\":\"%s\"", p->kind, p->state);
-	json_add_member(b, "name", p->name);
-	json_add_member(b, "call_id", p->call_id);
-	json_add_member(b, "text", p->text);
+	json_begin_object(b);
+	json_put_text(b, "kind", p->kind);
+	json_put_text(b, "state", p->state);
+	json_put_text(b, "name", p->name);
+	json_put_text(b, "call_id", p->call_id);
+	json_put_text(b, "text", p->text);
 	if (add_json_member(f, "input", p->input, b, e) ||
 	    add_json_member(f, "output", p->output, b, e) ||
 	    add_json_member(f, "meta", p->meta, b, e))
 		return -1;
-	buf_addc(b, '}');
+	json_end_object(b);
 	return 0;
 }
 
@@ -90,15 +90,13 @@ static int add_parts(struct agent_file *f, int64_t pos, struct buf *b,
 	struct part_row *rows;
 	int n = part_read(f, pos, &rows, a, e);
 
-	if (n < 0)
-		return -1;
-	for (int i = 0; i < n; i++) {
-		buf_adds(b, i ? "," : ",\"parts\":[");
+	if (n <= 0)
+		return n;
+	json_put_array(b, "parts");
+	for (int i = 0; i < n; i++)
 		if (export_part(f, &rows[i], b, e))
 			return -1;
-	}
-	if (n > 0)
-		buf_addc(b, ']');
+	json_end_array(b);
 	return 0;
 }
 
@@ -107,17 +105,19 @@ static int event_line(struct agent_file *f, const struct event *ev,
 {
 	int64_t pos = event_pos(ev->session, ev->seq);
 
-	buf_addf(b, "{\"record\":\"event\",\"seq\":%" PRId64, ev->seq);
-	json_add_member(b, "id", ev->id);
-	buf_addf(b, ",\"parent\":%" PRId64, ev->parent);
-	json_add_member(b, "type", ev->type);
-	buf_addf(b, ",\"at\":%" PRId64, ev->at);
-	json_add_member(b, "run", ev->run);
-	json_add_member(b, "key", ev->key);
+	json_begin_object(b);
+	json_put_text(b, "record", "event");
+	json_put_int(b, "seq", ev->seq);
+	json_put_text(b, "id", ev->id);
+	json_put_int(b, "parent", ev->parent);
+	json_put_text(b, "type", ev->type);
+	json_put_int(b, "at", ev->at);
+	json_put_text(b, "run", ev->run);
+	json_put_text(b, "key", ev->key);
 	if (add_json_member(f, "body", ev->body, b, e) ||
 	    add_usage(f, pos, b, a, e) || add_parts(f, pos, b, a, e))
 		return -1;
-	buf_addc(b, '}');
+	json_end_object(b);
 	return buf_ok(b, "an exported event", e);
 }
 

@@ -365,9 +365,10 @@ static int put_system(struct writer *w, const char *text, const char *digest,
 	struct buf body = BUF_MAX(EVENT_BODY_MAX);
 	int rc;
 
-	buf_adds(&body, "{\"role\":\"system\",\"content\":");
-	json_add_string(&body, text, strlen(text));
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_text(&body, "role", "system");
+	json_put_text(&body, "content", text);
+	json_end_object(&body);
 	rc = buf_ok(&body, "system prompt", e);
 	if (!rc)
 		rc = insert(w,

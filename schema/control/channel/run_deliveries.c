@@ -34,16 +34,14 @@ static int list_sources(struct agent_file *file, const char *run, int64_t count,
 	end[strlen(end) - 1]++; /* behind all that begin so */
 	in.end = end;
 	it = sql_rows(file->db, Q_OUTBOX_OF_RUN, &in);
-	buf_addc(&list, '[');
+	json_begin_array(&list);
 	while (sql_next(&it, &row)) {
 		char source[DELIVERY_SOURCE];
 
 		delivery_source(source, file->agent, row.id, row.created_at);
-		if (list.n > 1)
-			buf_addc(&list, ',');
-		json_add_string(&list, source, strlen(source));
+		json_add_text(&list, source);
 	}
-	buf_addc(&list, ']');
+	json_end_array(&list);
 	rc = sql_end(&it, e) || buf_ok(&list, "the sources", e) ? -1 : 0;
 	if (rc == 0)
 		*json = arena_text(a, list.p);
