@@ -15,7 +15,6 @@
 #include "worker/process/subprocess.h"
 #include "worker/workspace/workspace.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -44,19 +43,19 @@ static int add_context(struct exec *x, struct buf *b, struct err *e)
 	if (rc == 0 && x->config.context > 0)
 		rc = history_backward(&j->file, &h, 0,
 				      (int)x->config.context + 2, &page, &a, e);
-	buf_adds(b, ",\"context\":[");
-	for (int i = page.count - 1, n = 0; i >= 0 && rc == 0; i--) {
+	json_put_array(b, "context");
+	for (int i = page.count - 1; i >= 0 && rc == 0; i--) {
 		const struct event *ev = &page.events[i];
 
 		if (strcmp(ev->type, "message") != 0 ||
 		    (ev->run && strcmp(ev->run, x->run->start->run) == 0))
 			continue;
-		buf_addf(b, "%s{\"seq\":%" PRId64 ",\"body\":", n++ ? "," : "",
-			 ev->seq);
-		json_add_stored(b, ev->body);
-		buf_addc(b, '}');
+		json_begin_object(b);
+		json_put_int(b, "seq", ev->seq);
+		json_put_stored(b, "body", ev->body);
+		json_end_object(b);
 	}
-	buf_addc(b, ']');
+	json_end_array(b);
 	arena_fini(&a);
 	return rc;
 }
@@ -66,16 +65,18 @@ static int prompt_line(struct exec *x, struct err *e)
 	const struct msg_start *s = x->run->start;
 	struct buf *b = &x->subprocess.input;
 
-	buf_adds(b, "{\"type\":\"prompt\"");
-	json_add_member(b, "run", s->run);
-	buf_addf(b, ",\"attempt\":%" PRId64, s->attempt);
-	json_add_member(b, "agent", s->agent);
-	json_add_member(b, "session", s->session);
-	json_add_member(b, "workspace", x->config.cwd);
-	json_add_member(b, "prompt", s->prompt);
+	json_begin_object(b);
+	json_put_text(b, "type", "prompt");
+	json_put_text(b, "run", s->run);
+	json_put_int(b, "attempt", s->attempt);
+	json_put_text(b, "agent", s->agent);
+	json_put_text(b, "session", s->session);
+	json_put_text(b, "workspace", x->config.cwd);
+	json_put_text(b, "prompt", s->prompt);
 	if (add_context(x, b, e))
 		return -1;
-	buf_adds(b, "}\n");
+	json_end_object(b);
+	buf_addc(b, '\n');
 	return buf_ok(b, "prompt", e);
 }
 

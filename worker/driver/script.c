@@ -24,7 +24,6 @@
 #include "worker/process/output_line.h"
 #include "worker/run/stream.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,13 +276,13 @@ static int do_await(struct script *s, const cJSON *step, const cJSON *v,
 			rc = run_poll(s->run, NULL, 0, 60000, e);
 	}
 	if (rc == 0) {
-		json_add_string(&b, s->heard.p, s->heard.n);
-		rc = transcript_addf(&s->run->transcript, "message", NULL, e,
-				     "{\"role\":\"assistant\",\"content\":%s}",
-				     b.p);
+		json_begin_object(&b);
+		json_put_text(&b, "role", "assistant");
+		json_put_text(&b, "content", s->heard.p);
+		json_end_object(&b);
+		rc = transcript_add_body(&s->run->transcript, "message", &b, e);
 	}
 	buf_clear(&s->heard);
-	buf_fini(&b);
 	return rc;
 }
 

@@ -60,26 +60,23 @@ static void add_path(struct buf *b, const cJSON *v)
 {
 	const char *path = cJSON_GetStringValue(v);
 
-	if (!path)
-		return;
-	if (b->p[b->n - 1] != '[')
-		buf_addc(b, ',');
-	json_add_string(b, path, strlen(path));
+	if (path)
+		json_add_text(b, path);
 }
 
-static void add_paths(struct buf *b, const cJSON *args)
+static void put_paths(struct buf *b, const cJSON *args)
 {
 	static const char *const names[] = {"path", "source", "destination"};
 	const cJSON *v;
 
-	buf_adds(b, ",\"paths\":[");
+	json_put_array(b, "paths");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		add_path(b, cJSON_GetObjectItemCaseSensitive(args, names[i]));
 	cJSON_ArrayForEach(v, cJSON_GetObjectItemCaseSensitive(args, "paths"))
 	{
 		add_path(b, v);
 	}
-	buf_addc(b, ']');
+	json_end_array(b);
 }
 
 static int write_question(int fd, const char *tool, const cJSON *args)
@@ -87,12 +84,15 @@ static int write_question(int fd, const char *tool, const cJSON *args)
 	struct buf b = BUF_MAX(2 * INPUT_MAX), input = BUF_MAX(INPUT_MAX);
 	bool sent;
 
-	buf_addf(&b, "{\"tool\":\"%s\",\"kind\":\"%s\"", tool, kind_of(tool));
-	add_paths(&b, args);
+	json_begin_object(&b);
+	json_put_text(&b, "tool", tool);
+	json_put_text(&b, "kind", kind_of(tool));
+	put_paths(&b, args);
 	json_add(&input, args);
 	if (input.n && !input.over)
-		buf_addf(&b, ",\"input\":%s", input.p);
-	buf_adds(&b, "}\n");
+		json_put_raw(&b, "input", input.p);
+	json_end_object(&b);
+	buf_addc(&b, '\n');
 	sent = !b.over && send(fd, b.p, b.n, MSG_NOSIGNAL) == (ssize_t)b.n;
 	buf_fini(&b);
 	buf_fini(&input);

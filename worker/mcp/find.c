@@ -75,21 +75,21 @@ static int tree_one(void *arg, const struct beneath_item *item, struct err *e)
 	struct find *f = arg;
 
 	if (item->leaving) {
-		buf_adds(f->out, "]}");
+		json_end_array(f->out);
+		json_end_object(f->out);
 		return 0;
 	}
 	if (is_excluded(f, item))
 		return BENEATH_SKIP;
 	if (enough(f, e))
 		return -1;
-	/* what is before it in its directory may have been left out */
-	if (f->out->p[f->out->n - 1] == '}')
-		buf_addc(f->out, ',');
-	buf_adds(f->out, "{\"name\":");
-	json_add_string(f->out, item->name, strlen(item->name));
-	buf_addf(f->out, ",\"type\":\"%s\"%s",
-		 item->is_dir ? "directory" : "file",
-		 item->is_dir ? ",\"children\":[" : "}");
+	json_begin_object(f->out);
+	json_put_text(f->out, "name", item->name);
+	json_put_text(f->out, "type", item->is_dir ? "directory" : "file");
+	if (item->is_dir)
+		json_put_array(f->out, "children"); /* ends when it is left */
+	else
+		json_end_object(f->out);
 	return 0;
 }
 
@@ -99,10 +99,10 @@ int mcp_tree(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 
 	if (!begin_find(m, args, &f, out, e))
 		return -1;
-	buf_addc(out, '[');
+	json_begin_array(out);
 	if (m->store->kind->walk(m->store, f.start, tree_one, &f, e))
 		return -1;
-	buf_addc(out, ']');
+	json_end_array(out);
 	return 0;
 }
 

@@ -78,20 +78,21 @@ static const struct type *type_of(const struct arg *a)
 
 static void add_schema(struct buf *b, const char *args)
 {
-	struct buf needed = BUF_MAX(1024);
 	const char *at = args;
 	struct arg a;
 
-	buf_adds(b, "{\"type\":\"object\",\"properties\":{");
-	while (next_arg(&at, &a)) {
-		buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",",
-			 a.name, type_of(&a)->schema);
+	json_begin_object(b);
+	json_put_text(b, "type", "object");
+	json_put_object(b, "properties");
+	while (next_arg(&at, &a))
+		json_put_raw(b, a.name, type_of(&a)->schema);
+	json_end_object(b);
+	json_put_array(b, "required");
+	for (at = args; next_arg(&at, &a);)
 		if (a.needed)
-			buf_addf(&needed, "%s\"%s\"", needed.n ? "," : "",
-				 a.name);
-	}
-	buf_addf(b, "},\"required\":[%s]}", needed.p);
-	buf_fini(&needed);
+			json_add_text(b, a.name);
+	json_end_array(b);
+	json_end_object(b);
 }
 
 void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg)
@@ -110,12 +111,14 @@ static void list_one(void *arg, const struct mcp_about *about)
 {
 	struct buf *b = arg;
 
-	buf_addf(b, "%s{\"name\":\"%s\",\"description\":",
-		 b->p[b->n - 1] == '[' ? "" : ",", about->name);
-	json_add_string(b, about->text, strlen(about->text));
-	buf_addf(b,
-		 ",\"inputSchema\":%s,\"annotations\":{\"readOnlyHint\":%s}}",
-		 about->schema, about->changes ? "false" : "true");
+	json_begin_object(b);
+	json_put_text(b, "name", about->name);
+	json_put_text(b, "description", about->text);
+	json_put_raw(b, "inputSchema", about->schema);
+	json_put_object(b, "annotations");
+	json_put_bool(b, "readOnlyHint", !about->changes);
+	json_end_object(b);
+	json_end_object(b);
 }
 
 static int on_list(struct rpc *r, const struct rpc_request *ask, struct err *e)
@@ -123,9 +126,11 @@ static int on_list(struct rpc *r, const struct rpc_request *ask, struct err *e)
 	struct buf b = BUF_MAX(1 << 20);
 
 	(void)e;
-	buf_adds(&b, "{\"tools\":[");
+	json_begin_object(&b);
+	json_put_array(&b, "tools");
 	mcp_each(list_one, &b);
-	buf_adds(&b, "]}");
+	json_end_array(&b);
+	json_end_object(&b);
 	rpc_answer(r, ask->id, b.p);
 	buf_fini(&b);
 	return 0;
@@ -155,9 +160,16 @@ static void answer_call(struct rpc *r, const char *id, const struct buf *text,
 {
 	struct buf b = BUF_MAX(8 * MCP_TEXT_MAX);
 
-	buf_adds(&b, "{\"content\":[{\"type\":\"text\",\"text\":");
+	json_begin_object(&b);
+	json_put_array(&b, "content");
+	json_begin_object(&b);
+	json_put_text(&b, "type", "text");
+	json_key(&b, "text");
 	json_add_string(&b, text->p, text->n);
-	buf_addf(&b, "}],\"isError\":%s}", failed ? "true" : "false");
+	json_end_object(&b);
+	json_end_array(&b);
+	json_put_bool(&b, "isError", failed);
+	json_end_object(&b);
 	rpc_answer(r, id, b.p);
 	buf_fini(&b);
 }
@@ -229,12 +241,15 @@ static int on_initialize(struct rpc *r, const struct rpc_request *ask,
 	struct buf b = BUF_MAX(4096);
 
 	(void)e;
-	buf_adds(&b, "{\"protocolVersion\":");
+	json_begin_object(&b);
+	json_key(&b, "protocolVersion");
 	json_add_string(&b, version, strnlen(version, 64));
-	buf_addf(&b,
-		 ",\"capabilities\":{\"tools\":{}},\"serverInfo\":{"
-		 "\"name\":\"skep\",\"version\":\"%s\"}}",
-		 SKEP_VERSION);
+	json_put_raw(&b, "capabilities", "{\"tools\":{}}");
+	json_put_object(&b, "serverInfo");
+	json_put_text(&b, "name", "skep");
+	json_put_text(&b, "version", SKEP_VERSION);
+	json_end_object(&b);
+	json_end_object(&b);
 	rpc_answer(r, ask->id, b.p);
 	buf_fini(&b);
 	return 0;

@@ -21,7 +21,7 @@ static const char *const always[] = {
 static const char *const network[] = {
 #define PASS(name)      name,
 #define PASS_FILE(name) name,
-#define PASS_AS(from, to, before, after)
+#define PASS_AS(from, to, member)
 #include "worker/driver/acp/env.def"
 #undef PASS
 #undef PASS_FILE
@@ -31,7 +31,7 @@ static const char *const network[] = {
 static const char *const certificates[] = {
 #define PASS(name)
 #define PASS_FILE(name) name,
-#define PASS_AS(from, to, before, after)
+#define PASS_AS(from, to, member)
 #include "worker/driver/acp/env.def"
 #undef PASS
 #undef PASS_FILE
@@ -39,11 +39,11 @@ static const char *const certificates[] = {
 };
 
 static const struct derived {
-	const char *from, *to, *before, *after;
+	const char *from, *to, *member;
 } derived[] = {
 #define PASS(name)
 #define PASS_FILE(name)
-#define PASS_AS(from, to, before, after) {from, to, before, after},
+#define PASS_AS(from, to, member) {from, to, member},
 #include "worker/driver/acp/env.def"
 #undef PASS
 #undef PASS_FILE
@@ -288,9 +288,9 @@ static int derive(struct list *l, struct arena *a, const struct derived *d,
 
 	if (!value || !value[0])
 		return 0;
-	buf_adds(&b, d->before);
-	json_add_string(&b, value, strlen(value));
-	buf_adds(&b, d->after);
+	json_begin_object(&b);
+	json_put_text(&b, d->member, value);
+	json_end_object(&b);
 	rc = set_variable(l, a, d->to, b.p, e);
 	buf_fini(&b);
 	return rc;

@@ -46,15 +46,15 @@ static int read_spec(struct run *r, struct err *e)
 static int record_gaps(struct run *r, const struct buf *lacks, struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
-	int rc;
 
 	log_info(LT("msg", "a sandbox with gaps"), LT("run", r->start->run),
 		 LT("lacks", lacks->p));
+	json_begin_object(&b);
+	json_put_text(&b, "sandbox", "on");
+	json_key(&b, "lacks");
 	json_add_string(&b, lacks->p, lacks->n - 1);
-	rc = transcript_addf(&r->transcript, "status", NULL, e,
-			     "{\"sandbox\":\"on\",\"lacks\":%s}", b.p);
-	buf_fini(&b);
-	return rc;
+	json_end_object(&b);
+	return transcript_add_body(&r->transcript, "status", &b, e);
 }
 
 static int check_offer(struct run *r, const struct sandbox_offer *o,

@@ -1,5 +1,6 @@
 #include "worker/process/orphans.h"
 
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/os/proc.h"
 #include "lib/os/process_tree.h"
@@ -41,33 +42,39 @@ static void add_orphan(void *arg, pid_t pid)
 	if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X' ||
 	    !read_name(pid, name) || ++l->n > SHOWN)
 		return;
-	if (l->n > 1)
-		buf_addc(l->out, ',');
-	json_add_string(l->out, name, strlen(name));
+	json_add_text(l->out, name);
 }
 
 int orphans_list(struct buf *out)
 {
 	struct list l = {.out = out};
 
-	buf_addc(out, '[');
+	json_begin_array(out);
 	tree_each(add_orphan, &l);
-	buf_addc(out, ']');
+	json_end_array(out);
 	return l.n;
 }
 
 void orphans_say(struct run *r)
 {
-	struct buf names = BUF_MAX(4096);
+	struct buf b = BUF_MAX(8192);
 	struct err ignored;
+	char text[96];
 	int n;
 
-	if (!run_ending(r) && !tree_reap(r->child, &r->child_status) &&
-	    r->child_status != RUN_NO_STATUS && (n = orphans_list(&names)) > 0)
-		(void)transcript_addf(
-			&r->transcript, "status", NULL, &ignored,
-			"{\"left\":%s,\"text\":\"the command left %d "
-			"process%s running: ended with the run\"}",
-			names.p, n, n == 1 ? "" : "es");
-	buf_fini(&names);
+	if (run_ending(r) || tree_reap(r->child, &r->child_status) ||
+	    r->child_status == RUN_NO_STATUS)
+		return;
+	json_begin_object(&b);
+	json_key(&b, "left");
+	n = orphans_list(&b);
+	text_printf(text, sizeof text,
+		    "the command left %d process%s running: ended with the run",
+		    n, n == 1 ? "" : "es");
+	json_put_text(&b, "text", text);
+	json_end_object(&b);
+	if (n > 0)
+		(void)transcript_add_body(&r->transcript, "status", &b,
+					  &ignored);
+	buf_fini(&b);
 }

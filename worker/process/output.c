@@ -33,19 +33,15 @@ void exec_output_fini(struct exec_output *o)
 static int commit_one(struct exec_output *o, const struct event_new *ev,
 		      struct err *e)
 {
-	struct event_new odd = {.type = "error", .parent = WRITER_LEAF};
-	struct buf b = BUF_MAX(EVENT_BODY_MAX);
-	int rc = transcript_add(&o->run->transcript, ev, 1, NULL, e);
+	struct err why;
 
-	if (rc == 0 || e->code != ERR_CONFLICT)
-		return rc;
-	buf_adds(&b, "{\"text\":");
-	json_add_string(&b, e->text, strlen(e->text));
-	buf_addc(&b, '}');
-	odd.body = b.p;
-	rc = transcript_add(&o->run->transcript, &odd, 1, NULL, e);
-	buf_fini(&b);
-	return rc;
+	if (transcript_add(&o->run->transcript, ev, 1, NULL, e) == 0)
+		return 0;
+	if (e->code != ERR_CONFLICT)
+		return -1;
+	why = *e;
+	return transcript_add_text(&o->run->transcript, "error", e, "%s",
+				   why.text);
 }
 
 /* Commits what waits; the arena stays. */
@@ -93,9 +89,8 @@ static int take_other(struct exec_output *o, const struct exec_line *x,
 		*e = clash;
 		return -1;
 	}
-	return transcript_addf(
-		&o->run->transcript, "error", NULL, e,
-		"{\"text\":\"a question that cannot be asked\"}");
+	return transcript_add_text(&o->run->transcript, "error", e,
+				   "a question that cannot be asked");
 }
 
 /* It looks like an event, and is taken as text: somebody may wonder why. */
@@ -157,6 +152,22 @@ int exec_output_commit(struct exec_output *o, int64_t *wait_ms, struct err *e)
 	return stream_flush(&o->stream, wait_ms, e);
 }
 
+static int note_dropped(struct exec_output *o, struct err *e)
+{
+	struct buf b = BUF_MAX(1024);
+	char text[160];
+
+	snprintf(text, sizeof text,
+		 "%" PRId64 " bytes of output were over the limit of %" PRId64
+		 " and are not kept",
+		 o->dropped, o->max);
+	json_begin_object(&b);
+	json_put_text(&b, "text", text);
+	json_put_int(&b, "dropped", o->dropped);
+	json_end_object(&b);
+	return transcript_add_body(&o->run->transcript, "note", &b, e);
+}
+
 int exec_output_end(struct exec_output *o, const char *state, struct err *e)
 {
 	if (lines_end(&o->out, take_out, o, e) ||
@@ -166,10 +177,5 @@ int exec_output_end(struct exec_output *o, const char *state, struct err *e)
 	if (o->dropped == 0)
 		return 0;
 	diagnose_output(o->run, o->kept, o->dropped);
-	return transcript_addf(&o->run->transcript, "note", NULL, e,
-			       "{\"text\":\"%" PRId64
-			       " bytes of output were over "
-			       "the limit of %" PRId64 " and are not kept\","
-			       "\"dropped\":%" PRId64 "}",
-			       o->dropped, o->max, o->dropped);
+	return note_dropped(o, e);
 }

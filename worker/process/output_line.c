@@ -64,17 +64,19 @@ static void plain(const struct line *line, const char *stream, struct arena *a,
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 
+	json_begin_object(&b);
 	if (is_text(line)) {
-		buf_adds(&b, "{\"text\":");
+		json_key(&b, "text");
 		json_add_string(&b, line->p, line->n);
 	} else {
-		buf_adds(&b, "{\"base64\":\"");
+		json_key(&b, "base64");
+		json_begin_string(&b);
 		base64_add(&b, line->p, line->n);
-		buf_addc(&b, '"');
+		json_end_string(&b);
 	}
 	if (!line->last)
-		buf_adds(&b, ",\"more\":true");
-	buf_addc(&b, '}');
+		json_put_bool(&b, "more", true);
+	json_end_object(&b);
 	out->event.type = stream;
 	out->event.body = in_arena(a, &b);
 }

@@ -21,7 +21,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -63,14 +62,16 @@ static int commit_start(struct run *r, struct err *e)
 	};
 	int rc;
 
-	buf_adds(&prompt, "{\"role\":\"user\",\"content\":");
-	json_add_string(&prompt, s->prompt, strlen(s->prompt));
-	buf_addc(&prompt, '}');
-	buf_addf(&begun,
-		 "{\"run\":\"%s\",\"attempt\":%" PRId64 ",\"driver\":", s->run,
-		 s->attempt);
-	json_add_string(&begun, s->driver, strlen(s->driver));
-	buf_addf(&begun, ",\"pid\":%d}", (int)getpid());
+	json_begin_object(&prompt);
+	json_put_text(&prompt, "role", "user");
+	json_put_text(&prompt, "content", s->prompt);
+	json_end_object(&prompt);
+	json_begin_object(&begun);
+	json_put_text(&begun, "run", s->run);
+	json_put_int(&begun, "attempt", s->attempt);
+	json_put_text(&begun, "driver", s->driver);
+	json_put_int(&begun, "pid", getpid());
+	json_end_object(&begun);
 	ev[0].body = prompt.p;
 	ev[0].key = s->prompt_key
 			    ? s->prompt_key
@@ -237,19 +238,15 @@ static int commit_end(struct run *r, const struct run_end *end, struct err *e)
 
 	ev.type = end->reason == REASON_cancelled ? "cancelled"
 						  : "run_finished";
-	buf_addf(&b, "{\"run\":\"%s\",\"attempt\":%" PRId64, r->start->run,
-		 r->start->attempt);
-	buf_addf(&b, ",\"outcome\":\"%s\",\"reason\":\"%s\"",
-		 reason_outcome(end->reason), reason_code(end->reason));
-	if (end->detail[0]) {
-		buf_adds(&b, ",\"detail\":");
-		json_add_string(&b, end->detail, strlen(end->detail));
-	}
-	if (end->exit_code != OPT_NONE)
-		buf_addf(&b, ",\"exit_code\":%" PRId64, end->exit_code);
-	if (end->signal != OPT_NONE)
-		buf_addf(&b, ",\"signal\":%" PRId64, end->signal);
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_text(&b, "run", r->start->run);
+	json_put_int(&b, "attempt", r->start->attempt);
+	json_put_text(&b, "outcome", reason_outcome(end->reason));
+	json_put_text(&b, "reason", reason_code(end->reason));
+	json_put_text(&b, "detail", end->detail[0] ? end->detail : NULL);
+	json_put_opt(&b, "exit_code", end->exit_code);
+	json_put_opt(&b, "signal", end->signal);
+	json_end_object(&b);
 	ev.body = b.p;
 	rc = reply_make(r, end, &ev, e);
 	if (rc == 0 && end->reason != REASON_completed)

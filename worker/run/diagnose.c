@@ -9,7 +9,6 @@
 #include "worker/process/child.h"
 #include "worker/run/run.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -39,10 +38,9 @@ static void add_diagnostic(struct run *r, const char *area, struct buf *b)
 	buf_fini(b);
 }
 
-static void add_text_or_empty(struct buf *b, const char *name, const char *text)
+static void put_text_or_empty(struct buf *b, const char *name, const char *text)
 {
-	buf_addf(b, "%s\"%s\":", b->n > 1 ? "," : "", name);
-	json_add_string(b, text ? text : "", text ? strlen(text) : 0);
+	json_put_text(b, name, text ? text : "");
 }
 
 void diagnose_begin(struct run *r)
@@ -56,35 +54,33 @@ void diagnose_begin(struct run *r)
 	if (diagnostics_limit(db, kept(r), &rows, &e) || rows == 0)
 		return;
 	r->records = RECORDS;
-	buf_addc(&b, '{');
-	add_text_or_empty(&b, "build", SKEP_VERSION);
-	add_text_or_empty(&b, "driver", s->driver);
-	add_text_or_empty(&b, "workspace", s->workspace_mode);
-	add_text_or_empty(&b, "session", s->session);
-	buf_addf(&b,
-		 ",\"attempt\":%" PRId64 ",\"pid\":%d,\"start_us\":%" PRId64
-		 ",\"pragmas\":",
-		 s->attempt, (int)getpid(),
-		 (clock_mono_ns() - r->began) / NS_PER_US);
+	json_begin_object(&b);
+	put_text_or_empty(&b, "build", SKEP_VERSION);
+	put_text_or_empty(&b, "driver", s->driver);
+	put_text_or_empty(&b, "workspace", s->workspace_mode);
+	put_text_or_empty(&b, "session", s->session);
+	json_put_int(&b, "attempt", s->attempt);
+	json_put_int(&b, "pid", getpid());
+	json_put_int(&b, "start_us", (clock_mono_ns() - r->began) / NS_PER_US);
+	json_key(&b, "pragmas");
 	if (stats_add_pragmas(db, &b, &e))
-		buf_adds(&b, "null");
-	buf_addc(&b, '}');
+		json_add_null(&b);
+	json_end_object(&b);
 	add_diagnostic(r, "worker", &b);
 }
 
-static void add_words(struct buf *b, const char *name, char *const *words,
+static void put_words(struct buf *b, const char *name, char *const *words,
 		      char until)
 {
-	buf_addf(b, ",\"%s\":[", name);
+	json_put_array(b, name);
 	for (size_t i = 0; words[i]; i++) {
 		const char *end = until ? strchr(words[i], until) : NULL;
 
-		buf_adds(b, i ? "," : "");
 		json_add_string(b, words[i],
 				end ? (size_t)(end - words[i])
 				    : strlen(words[i]));
 	}
-	buf_addc(b, ']');
+	json_end_array(b);
 }
 
 void diagnose_command(struct run *r, const struct child_spec *spec,
@@ -94,14 +90,13 @@ void diagnose_command(struct run *r, const struct child_spec *spec,
 
 	if (r->records == 0)
 		return;
-	buf_addc(&b, '{');
-	add_text_or_empty(&b, "cwd", spec->cwd);
-	add_words(&b, "argv", spec->argv, '\0');
-	add_words(&b, "environment", spec->env, '='); /* names only */
-	buf_addf(&b, ",\"pid\":%d", (int)r->child);
-	if (why)
-		add_text_or_empty(&b, "failed", why);
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	put_text_or_empty(&b, "cwd", spec->cwd);
+	put_words(&b, "argv", spec->argv, '\0');
+	put_words(&b, "environment", spec->env, '='); /* names only */
+	json_put_int(&b, "pid", r->child);
+	json_put_text(&b, "failed", why);
+	json_end_object(&b);
 	add_diagnostic(r, "command", &b);
 }
 
@@ -111,11 +106,12 @@ void diagnose_line(struct run *r, const char *what, const char *p, size_t n)
 
 	if (r->records == 0)
 		return;
-	buf_addc(&b, '{');
-	add_text_or_empty(&b, "what", what);
-	buf_addf(&b, ",\"bytes\":%zu,\"line\":", n);
+	json_begin_object(&b);
+	put_text_or_empty(&b, "what", what);
+	json_put_int(&b, "bytes", (int64_t)n);
+	json_key(&b, "line");
 	json_add_string(&b, p, n < LINE_KEPT ? n : LINE_KEPT);
-	buf_addc(&b, '}');
+	json_end_object(&b);
 	add_diagnostic(r, "line", &b);
 }
 
@@ -123,8 +119,10 @@ void diagnose_output(struct run *r, int64_t taken, int64_t dropped)
 {
 	struct buf b = BUF_MAX(256);
 
-	buf_addf(&b, "{\"kept\":%" PRId64 ",\"dropped\":%" PRId64 "}", taken,
-		 dropped);
+	json_begin_object(&b);
+	json_put_int(&b, "kept", taken);
+	json_put_int(&b, "dropped", dropped);
+	json_end_object(&b);
 	add_diagnostic(r, "output", &b);
 }
 
@@ -144,16 +142,16 @@ void diagnose_end(struct run *r, const struct run_end *end)
 	r->records = 1; /* the end is told, however much there was */
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &below);
-	buf_addc(&b, '{');
-	add_text_or_empty(&b, "outcome", reason_outcome(end->reason));
-	add_text_or_empty(&b, "reason", reason_code(end->reason));
-	add_text_or_empty(&b, "detail", end->detail);
-	buf_addf(&b,
-		 ",\"ms\":%" PRId64 ",\"commits\":%" PRId64
-		 ",\"cpu_ms\":%" PRId64 ",\"rss_kb\":%ld,\"commands_cpu_ms\":"
-		 "%" PRId64 ",\"commands_rss_kb\":%ld}",
-		 (clock_mono_ns() - r->began) / NS_PER_MS,
-		 atomic_load(&r->transcript.rev), cpu_ms(&self), self.ru_maxrss,
-		 cpu_ms(&below), below.ru_maxrss);
+	json_begin_object(&b);
+	put_text_or_empty(&b, "outcome", reason_outcome(end->reason));
+	put_text_or_empty(&b, "reason", reason_code(end->reason));
+	put_text_or_empty(&b, "detail", end->detail);
+	json_put_int(&b, "ms", (clock_mono_ns() - r->began) / NS_PER_MS);
+	json_put_int(&b, "commits", atomic_load(&r->transcript.rev));
+	json_put_int(&b, "cpu_ms", cpu_ms(&self));
+	json_put_int(&b, "rss_kb", self.ru_maxrss);
+	json_put_int(&b, "commands_cpu_ms", cpu_ms(&below));
+	json_put_int(&b, "commands_rss_kb", below.ru_maxrss);
+	json_end_object(&b);
 	add_diagnostic(r, "end", &b);
 }

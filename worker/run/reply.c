@@ -90,9 +90,10 @@ int reply_make(struct run *r, const struct run_end *end, struct event_new *ev,
 		rc = find_answer(r, &said, e);
 	if (rc == 0 && said.n) {
 		o = arena_alloc(&r->arena, sizeof *o);
-		buf_adds(&body, "{\"text\":");
+		json_begin_object(&body);
+		json_key(&body, "text");
 		json_add_string(&body, said.p, said.n);
-		buf_addc(&body, '}');
+		json_end_object(&body);
 		*o = (struct outbox_new){
 			.key = arena_printf(&r->arena, OUTBOX_KEY_REPLY,
 					    r->start->run),

@@ -53,6 +53,7 @@ static void tell_applied(struct run *r, int64_t id, const char *refusal)
 static int set_paused(struct run *r, bool paused, struct err *e)
 {
 	int64_t now = clock_mono_ns();
+	struct buf b = BUF_MAX(256);
 
 	if (r->paused == paused)
 		return 0;
@@ -64,12 +65,13 @@ static int set_paused(struct run *r, bool paused, struct err *e)
 	else if (r->deadline)
 		r->deadline += now - r->paused_since;
 	atomic_store(&r->phase, paused ? RUN_PAUSED : RUN_RUNNING);
-	return transcript_addf(&r->transcript, "status", NULL, e,
-			       "{\"phase\":\"%s\"}",
-			       paused ? "paused" : "running");
+	json_begin_object(&b);
+	json_put_text(&b, "phase", paused ? "paused" : "running");
+	json_end_object(&b);
+	return transcript_add_body(&r->transcript, "status", &b, e);
 }
 
-/* Commits an event {names: texts} under a key that makes a repeat harmless. It is
+/* Ends the body, and commits it under a key that makes a repeat harmless. It is
  * on the disk before the supervisor learns of it: a command that was confirmed is
  * not sent again, and a question is shown to a person. */
 static int commit_texts(struct run *r, const char *type, const char *key,
@@ -77,7 +79,7 @@ static int commit_texts(struct run *r, const char *type, const char *key,
 {
 	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
 
-	buf_addc(body, '}');
+	json_end_object(body);
 	ev.body = body->p; /* which that may have moved */
 	if (buf_ok(body, type, e))
 		return -1;
@@ -94,8 +96,9 @@ static int take_message(struct run *r, const struct msg *m, struct err *e)
 	int rc;
 
 	snprintf(key, sizeof key, "command:%" PRId64, m->u.id);
-	json_add_member(&b, "text", m->u.message.text);
-	json_add_member(&b, "by", m->u.message.by);
+	json_begin_object(&b);
+	json_put_text(&b, "text", m->u.message.text);
+	json_put_text(&b, "by", m->u.message.by);
 	rc = commit_texts(r, "steer", key, &b, e);
 	buf_fini(&b);
 	if (rc == 0)
@@ -111,12 +114,13 @@ static int take_answer(struct run *r, const struct msg *m, struct err *e)
 	int rc;
 
 	snprintf(key, sizeof key, "answer:%s:%s", r->start->run, a->key);
-	json_add_member(&b, "state", "answered");
-	json_add_member(&b, "key", a->key);
-	json_add_member(&b, "decision", a->decision);
-	json_add_member(&b, "by", a->by);
-	json_add_member(&b, "note", a->note);
-	json_add_member(&b, "choice", a->choice);
+	json_begin_object(&b);
+	json_put_text(&b, "state", "answered");
+	json_put_text(&b, "key", a->key);
+	json_put_text(&b, "decision", a->decision);
+	json_put_text(&b, "by", a->by);
+	json_put_text(&b, "note", a->note);
+	json_put_text(&b, "choice", a->choice);
 	rc = commit_texts(r, "approval", key, &b, e);
 	buf_fini(&b);
 	if (rc)
@@ -284,11 +288,11 @@ int run_question(struct run *r, const struct msg_approval *q, struct err *e)
 	int rc;
 
 	snprintf(key, sizeof key, "question:%s:%s", r->start->run, q->key);
-	json_add_member(&b, "state", "asked");
-	json_add_member(&b, "key", q->key);
-	json_add_member(&b, "title", q->title);
-	if (q->detail)
-		buf_addf(&b, ",\"detail\":%s", q->detail);
+	json_begin_object(&b);
+	json_put_text(&b, "state", "asked");
+	json_put_text(&b, "key", q->key);
+	json_put_text(&b, "title", q->title);
+	json_put_raw(&b, "detail", q->detail);
 	rc = commit_texts(r, "approval", key, &b, e);
 	buf_fini(&b);
 	return rc ? -1 : ipc_client_report(r->link, &m, e);

@@ -5,6 +5,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/db/checkpoint.h"
+#include "lib/json/json_write.h"
 #include "lib/os/file.h"
 #include "schema/agent/search/search.h"
 #include "schema/agent/transcript/branch.h"
@@ -208,22 +209,35 @@ int transcript_system(struct transcript *j, const char *text, struct err *e)
 	return 0;
 }
 
-int transcript_addf(struct transcript *j, const char *type, const char *key,
-		    struct err *e, const char *fmt, ...)
+int transcript_add_body(struct transcript *j, const char *type,
+			struct buf *body, struct err *e)
 {
-	struct buf b = BUF_MAX(EVENT_BODY_MAX);
-	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
+	struct event_new ev = {
+		.type = type, .body = body->p, .parent = WRITER_LEAF};
+	int rc = buf_ok(body, type, e);
+
+	if (rc == 0)
+		rc = transcript_add(j, &ev, 1, NULL, e);
+	buf_fini(body);
+	return rc;
+}
+
+int transcript_add_text(struct transcript *j, const char *type, struct err *e,
+			const char *fmt, ...)
+{
+	struct buf text = BUF_MAX(EVENT_BODY_MAX);
+	struct buf body = BUF_MAX(EVENT_BODY_MAX);
 	va_list ap;
 	int rc;
 
 	va_start(ap, fmt);
-	buf_vaddf(&b, fmt, ap);
+	buf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	ev.body = b.p;
-	rc = buf_ok(&b, type, e);
-	if (rc == 0)
-		rc = transcript_add(j, &ev, 1, NULL, e);
-	buf_fini(&b);
+	json_begin_object(&body);
+	json_put_text(&body, "text", text.p);
+	json_end_object(&body);
+	rc = transcript_add_body(j, type, &body, e);
+	buf_fini(&text);
 	return rc;
 }
 

@@ -57,10 +57,14 @@ int transcript_sync(struct transcript *j, struct err *e);
  * one as the session has already adds nothing. */
 int transcript_system(struct transcript *j, const char *text, struct err *e);
 
-/* One event whose body is made by printf. */
-int transcript_addf(struct transcript *j, const char *type, const char *key,
-		    struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+/* One event without a key. Frees the body. */
+int transcript_add_body(struct transcript *j, const char *type,
+			struct buf *body, struct err *e);
+
+/* One event with a single member, "text". */
+int transcript_add_text(struct transcript *j, const char *type, struct err *e,
+			const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* To be called after a change of a part: tells the supervisor. */
 void transcript_changed(struct transcript *j);

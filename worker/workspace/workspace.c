@@ -238,16 +238,14 @@ static int settle_tools(struct workspace *w, workspace_opener *open,
 
 static int say_lack(struct workspace *w, struct err *e)
 {
-	struct buf why = BUF_MAX(4096);
-	int rc;
+	struct buf b = BUF_MAX(8192);
 
-	json_add_string(&why, w->lacks, strlen(w->lacks));
-	rc = transcript_addf(&w->run->transcript, "status", NULL, e,
-			     "{\"workspace\":\"%s\",\"commands\":false,"
-			     "\"lacks\":%s}",
-			     w->run->start->workspace_mode, why.p);
-	buf_fini(&why);
-	return rc;
+	json_begin_object(&b);
+	json_put_text(&b, "workspace", w->run->start->workspace_mode);
+	json_put_bool(&b, "commands", false);
+	json_put_text(&b, "lacks", w->lacks);
+	json_end_object(&b);
+	return transcript_add_body(&w->run->transcript, "status", &b, e);
 }
 
 int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,

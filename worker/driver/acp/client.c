@@ -118,10 +118,11 @@ static int prompt(struct acp *x, struct err *e)
 
 	x->prompts = p->next;
 	x->prompted = true;
-	json_add_member(&b, "sessionId", x->session);
-	buf_adds(&b, ",\"prompt\":");
+	json_begin_object(&b);
+	json_put_text(&b, "sessionId", x->session);
+	json_key(&b, "prompt");
 	acp_add_blocks(x, p->text, &b);
-	buf_addc(&b, '}');
+	json_end_object(&b);
 	return call(x, "session/prompt", &b, on_prompted, e);
 }
 
@@ -140,11 +141,13 @@ static int set_option(struct acp *x, const struct acp_option *o, struct err *e)
 {
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
-	json_add_member(&b, "sessionId", x->session);
-	json_add_member(&b, "configId", o->id);
+	json_begin_object(&b);
+	json_put_text(&b, "sessionId", x->session);
+	json_put_text(&b, "configId", o->id);
 	if (o->value[0] != '"')
-		json_add_member(&b, "type", "boolean");
-	buf_addf(&b, ",\"value\":%s}", o->value);
+		json_put_text(&b, "type", "boolean");
+	json_put_raw(&b, "value", o->value);
+	json_end_object(&b);
 	return call(x, "session/set_config_option", &b, on_option, e);
 }
 
@@ -162,9 +165,10 @@ static int set_mode(struct acp *x, const char *mode, struct err *e)
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
 	x->config.mode = NULL; /* once */
-	json_add_member(&b, "sessionId", x->session);
-	json_add_member(&b, "modeId", mode);
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_text(&b, "sessionId", x->session);
+	json_put_text(&b, "modeId", mode);
+	json_end_object(&b);
 	return call(x, "session/set_mode", &b, on_mode, e);
 }
 
@@ -198,8 +202,9 @@ static int log_in(struct acp *x, const char *method, struct err *e)
 {
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
-	json_add_member(&b, "methodId", method);
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_text(&b, "methodId", method);
+	json_end_object(&b);
 	return call(x, "authenticate", &b, on_authenticated, e);
 }
 
@@ -223,19 +228,20 @@ static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return begun(x, reply->result, e);
 }
 
-static void add_place(struct acp *x, struct buf *b)
+static void put_place(struct acp *x, struct buf *b)
 {
-	json_add_member(b, "cwd", x->run->workspace->dir);
-	buf_adds(b, ",\"mcpServers\":");
+	json_put_text(b, "cwd", x->run->workspace->dir);
+	json_key(b, "mcpServers");
 	acp_add_servers(x, b);
-	buf_addc(b, '}');
 }
 
 static int new_session(struct acp *x, struct err *e)
 {
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
-	add_place(x, &b);
+	json_begin_object(&b);
+	put_place(x, &b);
+	json_end_object(&b);
 	return call(x, "session/new", &b, on_new, e);
 }
 
@@ -251,10 +257,9 @@ static int on_continued(struct rpc *r, const struct rpc_reply *reply,
 	x->session = NULL;
 	if (reply->code == RPC_AUTH)
 		return refused(x, "session/load", reply);
-	if (transcript_addf(
-		    &x->run->transcript, "note", NULL, e,
-		    "{\"text\":\"the agent cannot go on with its earlier "
-		    "session and begins a new one\"}"))
+	if (transcript_add_text(&x->run->transcript, "note", e,
+				"the agent cannot go on with its earlier "
+				"session and begins a new one"))
 		return -1;
 	return new_session(x, e);
 }
@@ -270,8 +275,10 @@ static int open_session(struct acp *x, struct err *e)
 		return new_session(x, e);
 	x->session = arena_text(&x->run->lasting, id);
 	x->replaying = true;
-	json_add_member(&b, "sessionId", id);
-	add_place(x, &b);
+	json_begin_object(&b);
+	json_put_text(&b, "sessionId", id);
+	put_place(x, &b);
+	json_end_object(&b);
 	return call(x, x->can_resume ? "session/resume" : "session/load", &b,
 		    on_continued, e);
 }
@@ -334,15 +341,21 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 
 int acp_begin(struct acp *x, struct err *e)
 {
+	static const char capabilities[] =
+		"{\"fs\":{\"readTextFile\":true,\"writeTextFile\":true},"
+		"\"terminal\":true,"
+		"\"session\":{\"configOptions\":{\"boolean\":{}}}}";
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
-	buf_addf(&b,
-		 "{\"protocolVersion\":%d,\"clientCapabilities\":{\"fs\":"
-		 "{\"readTextFile\":true,\"writeTextFile\":true},"
-		 "\"terminal\":true,\"session\":{\"configOptions\":"
-		 "{\"boolean\":{}}}},\"clientInfo\":{\"name\":\"skep\","
-		 "\"title\":\"skep\",\"version\":\"%s\"}}",
-		 PROTOCOL, SKEP_VERSION);
+	json_begin_object(&b);
+	json_put_int(&b, "protocolVersion", PROTOCOL);
+	json_put_raw(&b, "clientCapabilities", capabilities);
+	json_put_object(&b, "clientInfo");
+	json_put_text(&b, "name", "skep");
+	json_put_text(&b, "title", "skep");
+	json_put_text(&b, "version", SKEP_VERSION);
+	json_end_object(&b);
+	json_end_object(&b);
 	return call(x, "initialize", &b, on_initialized, e);
 }
 
@@ -393,8 +406,9 @@ void acp_cancel(struct acp *x)
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
 	if (!x->cancelling && x->prompted) {
-		json_add_member(&b, "sessionId", x->session);
-		buf_addc(&b, '}');
+		json_begin_object(&b);
+		json_put_text(&b, "sessionId", x->session);
+		json_end_object(&b);
 		rpc_notify(&x->rpc, "session/cancel", b.p);
 	}
 	acp_drop_questions(x);

@@ -12,7 +12,6 @@
 #include "worker/run/diagnose.h"
 #include "worker/workspace/workspace.h"
 
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -47,12 +46,11 @@ static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
 	struct acp *x = r->owner;
 
 	if (n == RPC_LINE_MAX && p[0] == '{' &&
-	    transcript_addf(
-		    &x->run->transcript, "error", NULL, e,
-		    "{\"text\":\"a message of the agent is over the limit "
-		    "of %u bytes: it was not handled, and its bytes are "
-		    "kept as output\"}",
-		    RPC_LINE_MAX))
+	    transcript_add_text(&x->run->transcript, "error", e,
+				"a message of the agent is over the limit of "
+				"%u bytes: it was not handled, and its bytes "
+				"are kept as output",
+				RPC_LINE_MAX))
 		return -1;
 	diagnose_line(x->run, "no JSON-RPC", p, n);
 	return exec_output_add(&x->subprocess.output, true, p, n, e) ||

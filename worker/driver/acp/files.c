@@ -67,9 +67,10 @@ int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e)
 	} else {
 		beneath_cut_lines(&text, json_i64(ask->params, "line", 1),
 				  json_i64(ask->params, "limit", 0));
-		buf_adds(&answer, "{\"content\":");
+		json_begin_object(&answer);
+		json_key(&answer, "content");
 		json_add_string(&answer, text.p, text.n);
-		buf_addc(&answer, '}');
+		json_end_object(&answer);
 		rpc_answer(r, ask->id, answer.p);
 	}
 	buf_fini(&text);

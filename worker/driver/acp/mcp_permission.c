@@ -113,12 +113,14 @@ void acp_mcp_answer(struct acp *x, int64_t peer, bool allow, const char *why)
 
 	if (!p)
 		return;
-	buf_addf(&b, "{\"allow\":%s", allow ? "true" : "false");
+	json_begin_object(&b);
+	json_put_bool(&b, "allow", allow);
 	if (!allow && why) {
-		buf_adds(&b, ",\"why\":");
+		json_key(&b, "why");
 		json_add_string(&b, why, strnlen(why, 1000));
 	}
-	buf_adds(&b, "}\n");
+	json_end_object(&b);
+	buf_addc(&b, '\n');
 	if (send(p->fd, b.p, b.n, MSG_NOSIGNAL) != (ssize_t)b.n)
 		drop_peer(p);
 	buf_fini(&b);

@@ -8,12 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_string(struct buf *b, const char *before, const char *text)
-{
-	buf_adds(b, before);
-	json_add_string(b, text, strlen(text));
-}
-
 static void add_workspace(struct acp *x, struct buf *b)
 {
 	char program[PATH_MAX];
@@ -21,19 +15,26 @@ static void add_workspace(struct acp *x, struct buf *b)
 
 	if (!x->config.mcp || !x->mcp || workspace_program(program, &ignored))
 		return;
-	add_string(b, "{\"name\":\"skep\",\"command\":", program);
-	add_string(b, ",\"args\":[\"--mcp\",", x->run->workspace->dir);
-	add_string(b, ",", x->run->ask_socket);
-	buf_adds(b, "],\"env\":[]}");
+	json_begin_object(b);
+	json_put_text(b, "name", "skep");
+	json_put_text(b, "command", program);
+	json_put_array(b, "args");
+	json_add_text(b, "--mcp");
+	json_add_text(b, x->run->workspace->dir);
+	json_add_text(b, x->run->ask_socket);
+	json_end_array(b);
+	json_put_raw(b, "env", "[]");
+	json_end_object(b);
 }
 
 static void add_pair(struct buf *b, const char *name, size_t n,
 		     const char *value)
 {
-	buf_addf(b, "%s{\"name\":", b->p[b->n - 1] == '[' ? "" : ",");
+	json_begin_object(b);
+	json_key(b, "name");
 	json_add_string(b, name, n);
-	add_string(b, ",\"value\":", value);
-	buf_addc(b, '}');
+	json_put_text(b, "value", value);
+	json_end_object(b);
 }
 
 /* The protocol wants a path from the root. What is not found here may be there
@@ -60,43 +61,48 @@ static void add_command(struct buf *b, const struct mcp_server *s)
 {
 	char path[PATH_MAX];
 
-	add_string(b, "{\"name\":", s->name);
-	add_string(b, ",\"command\":", full_path(&s->exec, path));
-	buf_adds(b, ",\"args\":[");
+	json_begin_object(b);
+	json_put_text(b, "name", s->name);
+	json_put_text(b, "command", full_path(&s->exec, path));
+	json_put_array(b, "args");
 	for (int i = 1; s->exec.argv[i]; i++)
-		add_string(b, i > 1 ? "," : "", s->exec.argv[i]);
-	buf_adds(b, "],\"env\":[");
+		json_add_text(b, s->exec.argv[i]);
+	json_end_array(b);
+	json_put_array(b, "env");
 	for (char **v = s->own_env; *v; v++)
 		add_pair(b, *v, strcspn(*v, "="), strchr(*v, '=') + 1);
-	buf_adds(b, "]}");
+	json_end_array(b);
+	json_end_object(b);
 }
 
 static void add_url(struct buf *b, const struct mcp_server *s)
 {
-	add_string(b, "{\"type\":\"http\",\"name\":", s->name);
-	add_string(b, ",\"url\":", s->url);
-	buf_adds(b, ",\"headers\":[");
+	json_begin_object(b);
+	json_put_text(b, "type", "http");
+	json_put_text(b, "name", s->name);
+	json_put_text(b, "url", s->url);
+	json_put_array(b, "headers");
 	for (int i = 0; i < s->headers.n; i++)
 		add_pair(b, s->headers.list[i].name,
 			 strlen(s->headers.list[i].name),
 			 s->headers.list[i].value);
-	buf_adds(b, "]}");
+	json_end_array(b);
+	json_end_object(b);
 }
 
 static void note_left_out(struct acp *x, const struct mcp_server *s)
 {
 	struct err ignored; /* a note */
 
-	(void)transcript_addf(
-		&x->run->transcript, "note", NULL, &ignored,
-		"{\"text\":\"the agent takes no MCP servers with a "
-		"url: it has no %s\"}",
-		s->name);
+	(void)transcript_add_text(&x->run->transcript, "note", &ignored,
+				  "the agent takes no MCP servers with a url: "
+				  "it has no %s",
+				  s->name);
 }
 
 void acp_add_servers(struct acp *x, struct buf *out)
 {
-	buf_addc(out, '[');
+	json_begin_array(out);
 	add_workspace(x, out);
 	for (int i = 0; i < x->config.servers.n; i++) {
 		const struct mcp_server *s = &x->config.servers.list[i];
@@ -105,12 +111,10 @@ void acp_add_servers(struct acp *x, struct buf *out)
 			note_left_out(x, s);
 			continue;
 		}
-		if (out->p[out->n - 1] != '[')
-			buf_addc(out, ',');
 		if (s->url)
 			add_url(out, s);
 		else
 			add_command(out, s);
 	}
-	buf_addc(out, ']');
+	json_end_array(out);
 }

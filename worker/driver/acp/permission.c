@@ -95,18 +95,17 @@ static void answer_permission(struct acp *x, const char *id,
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	const char *chosen = json_text(option, "optionId", NULL);
 
-	buf_addf(&b, "{\"outcome\":{\"outcome\":\"%s\"",
-		 chosen ? "selected" : "cancelled");
-	if (chosen) {
-		buf_adds(&b, ",\"optionId\":");
-		json_add_string(&b, chosen, strlen(chosen));
-	}
-	buf_adds(&b, "}}");
+	json_begin_object(&b);
+	json_put_object(&b, "outcome");
+	json_put_text(&b, "outcome", chosen ? "selected" : "cancelled");
+	json_put_text(&b, "optionId", chosen);
+	json_end_object(&b);
+	json_end_object(&b);
 	rpc_answer(&x->rpc, id, b.p);
 	buf_fini(&b);
 }
 
-/* An event of type approval; `body` is closed and freed here. */
+/* An event of type approval. The object `body` is ended and freed here. */
 static int add_event(struct acp *x, const char *key, struct buf *body,
 		     struct err *e)
 {
@@ -114,7 +113,7 @@ static int add_event(struct acp *x, const char *key, struct buf *body,
 		.type = "approval", .key = key, .parent = WRITER_LEAF};
 	int rc;
 
-	buf_addc(body, '}');
+	json_end_object(body);
 	ev.body = body->p;
 	rc = buf_ok(body, "an approval", e);
 	if (rc == 0)
@@ -128,11 +127,12 @@ static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 
-	json_add_member(&b, "state", "ruled");
-	json_add_member(&b, "decision", allow ? "allow" : "deny");
-	json_add_member(&b, "rule", rule ? rule : "the default");
-	json_add_member(&b, "call_id", c->id);
-	json_add_member(&b, "title", c->title);
+	json_begin_object(&b);
+	json_put_text(&b, "state", "ruled");
+	json_put_text(&b, "decision", allow ? "allow" : "deny");
+	json_put_text(&b, "rule", rule ? rule : "the default");
+	json_put_text(&b, "call_id", c->id);
+	json_put_text(&b, "title", c->title);
 	return add_event(x, NULL, &b, e);
 }
 
@@ -153,38 +153,27 @@ static int by_rule(struct acp *x, const struct rpc_request *ask,
 
 /* --- asking ----------------------------------------------------------- */
 
-static void add_json_member(struct buf *b, const char *name, const char *json)
-{
-	if (json)
-		buf_addf(b, ",\"%s\":%s", name, json);
-}
-
 /* What a person should see; the largest things stay out where it is too much. */
 static int make_detail(const struct acp_call *c, const cJSON *options,
 		       struct buf *b, struct err *e)
 {
-	struct buf list = BUF_MAX(DETAIL_MAX);
-	int rc;
-
-	json_add(&list, options);
 	for (int less = 0; less < 3; less++) {
 		buf_clear(b);
 		b->over = false;
-		json_add_member(b, "kind", c->kind);
+		json_begin_object(b);
+		json_put_text(b, "kind", c->kind);
 		if (less < 2)
-			add_json_member(b, "input", c->input);
+			json_put_raw(b, "input", c->input);
 		if (less < 1)
-			add_json_member(b, "content", c->content);
+			json_put_raw(b, "content", c->content);
 		if (less < 2)
-			add_json_member(b, "locations", c->locations);
-		add_json_member(b, "options", list.p);
-		buf_addc(b, '}');
+			json_put_raw(b, "locations", c->locations);
+		json_put(b, "options", options);
+		json_end_object(b);
 		if (!b->over)
 			break;
 	}
-	rc = buf_ok(&list, "the options", e);
-	buf_fini(&list);
-	return rc ? -1 : buf_ok(b, "the question", e);
+	return buf_ok(b, "the question", e);
 }
 
 static int make_key(struct acp *x, struct acp_question *q, const char *title,
@@ -323,13 +312,13 @@ static struct acp_call *make_call(struct acp *x,
 	struct buf in = BUF_MAX(DETAIL_MAX), where = BUF_MAX(DETAIL_MAX);
 
 	json_add(&in, input);
-	buf_addc(&where, '[');
+	json_begin_array(&where);
 	for (int i = 0; i < s->npaths; i++) {
-		buf_adds(&where, i ? ",{\"path\":" : "{\"path\":");
-		json_add_string(&where, s->paths[i], strlen(s->paths[i]));
-		buf_addc(&where, '}');
+		json_begin_object(&where);
+		json_put_text(&where, "path", s->paths[i]);
+		json_end_object(&where);
 	}
-	buf_addc(&where, ']');
+	json_end_array(&where);
 	*c = (struct acp_call){
 		.title = arena_printf(a, "%s %.200s", name, about),
 		.kind = arena_text(a, s->kind),
@@ -499,9 +488,10 @@ static int use_answer(struct acp *x, struct acp_question *q,
 	char key[160];
 
 	snprintf(key, sizeof key, "used:%s:%s", x->run->start->run, q->key);
-	json_add_member(&b, "state", "used");
-	json_add_member(&b, "key", q->key);
-	json_add_member(&b, "option", json_text(option, "optionId", NULL));
+	json_begin_object(&b);
+	json_put_text(&b, "state", "used");
+	json_put_text(&b, "key", q->key);
+	json_put_text(&b, "option", json_text(option, "optionId", NULL));
 	if (add_event(x, key, &b, e) || keep_grant(x, q, option, e) ||
 	    (is_agents(q) && acp_set_call(x, q->call, "running", e)))
 		return -1;

@@ -44,10 +44,12 @@ int acp_try_say(const char *step, bool ok, const char *detail)
 {
 	struct buf b = BUF_MAX(64u << 10);
 
-	buf_addf(&b, "{\"step\":\"%s\",\"result\":\"%s\",\"detail\":", step,
-		 ok ? "ok" : "failed");
-	json_add_string(&b, detail, strlen(detail));
-	printf("%s}\n", b.p);
+	json_begin_object(&b);
+	json_put_text(&b, "step", step);
+	json_put_text(&b, "result", ok ? "ok" : "failed");
+	json_put_text(&b, "detail", detail);
+	json_end_object(&b);
+	printf("%s\n", b.p);
 	(void)fflush(stdout);
 	buf_fini(&b);
 	return ok ? 0 : -1;
@@ -276,9 +278,9 @@ static int log_in(struct attempt *t, const char *method)
 	struct buf b = BUF_MAX(4096);
 	int rc;
 
-	buf_adds(&b, "{\"methodId\":");
-	json_add_string(&b, method, strlen(method));
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_text(&b, "methodId", method);
+	json_end_object(&b);
 	rc = call_agent(t, "authenticate", b.p);
 	buf_fini(&b);
 	return acp_try_say("authenticate", rc == 0, rc ? t->why : method);
@@ -289,9 +291,10 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 	struct buf b = BUF_MAX(64u << 10), text = BUF_MAX(64u << 10);
 	int rc;
 
-	buf_adds(&b, "{\"cwd\":");
-	json_add_string(&b, dir, strlen(dir));
-	buf_adds(&b, ",\"mcpServers\":[]}");
+	json_begin_object(&b);
+	json_put_text(&b, "cwd", dir);
+	json_put_raw(&b, "mcpServers", "[]");
+	json_end_object(&b);
 	rc = call_agent(t, "session/new", b.p);
 	if (rc && t->code == RPC_AUTH && t->key_login[0] &&
 	    log_in(t, t->key_login) == 0)
@@ -328,9 +331,12 @@ static int on_permission(struct rpc *r, const struct rpc_request *ask,
 		if (strcmp(json_text(o, "kind", ""), "allow_once") == 0)
 			id = json_text(o, "optionId", "");
 	}
-	buf_adds(&b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":");
-	json_add_string(&b, id, strlen(id));
-	buf_adds(&b, "}}");
+	json_begin_object(&b);
+	json_put_object(&b, "outcome");
+	json_put_text(&b, "outcome", "selected");
+	json_put_text(&b, "optionId", id);
+	json_end_object(&b);
+	json_end_object(&b);
 	rpc_answer(r, ask->id, b.p);
 	buf_fini(&b);
 	return 0;
@@ -381,11 +387,15 @@ static int try_prompt(struct attempt *t, const char *dir)
 
 	if (acp_try_work_begin(&w, dir, &e))
 		return acp_try_say("prompt", false, e.text);
-	buf_adds(&b, "{\"sessionId\":");
-	json_add_string(&b, t->session, strlen(t->session));
-	buf_adds(&b, ",\"prompt\":[{\"type\":\"text\",\"text\":");
-	json_add_string(&b, w.prompt, strlen(w.prompt));
-	buf_adds(&b, "}]}");
+	json_begin_object(&b);
+	json_put_text(&b, "sessionId", t->session);
+	json_put_array(&b, "prompt");
+	json_begin_object(&b);
+	json_put_text(&b, "type", "text");
+	json_put_text(&b, "text", w.prompt);
+	json_end_object(&b);
+	json_end_array(&b);
+	json_end_object(&b);
 	rc = call_agent(t, "session/prompt", b.p);
 	buf_fini(&b);
 	rc = rc ? acp_try_say("prompt", false, t->why) : judge_answer(t);

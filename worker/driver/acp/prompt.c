@@ -29,11 +29,14 @@ static bool add_block(const struct acp *x, const struct media *m,
 	bool good = kind && file_read(m->path, &bytes, &ignored) == 0;
 
 	if (good) {
-		buf_addf(out, ",{\"type\":\"%s\",\"mimeType\":", kind);
-		json_add_string(out, m->type, strlen(m->type));
-		buf_adds(out, ",\"data\":\"");
+		json_begin_object(out);
+		json_put_text(out, "type", kind);
+		json_put_text(out, "mimeType", m->type);
+		json_key(out, "data");
+		json_begin_string(out);
 		base64_add(out, bytes.p, bytes.n);
-		buf_adds(out, "\"}");
+		json_end_string(out);
+		json_end_object(out);
 	}
 	buf_fini(&bytes);
 	return good;
@@ -46,10 +49,12 @@ void acp_add_blocks(struct acp *x, const char *text, struct buf *out)
 	struct media m;
 	int n = 0;
 
-	buf_adds(out, "[{\"type\":\"text\",\"text\":");
-	json_add_string(out, text, strlen(text));
-	buf_addc(out, '}');
+	json_begin_array(out);
+	json_begin_object(out);
+	json_put_text(out, "type", "text");
+	json_put_text(out, "text", text);
+	json_end_object(out);
 	while (n < BLOCKS_MAX && media_next(r->start->home, &at, &r->arena, &m))
 		n += add_block(x, &m, out);
-	buf_addc(out, ']');
+	json_end_array(out);
 }

@@ -3,7 +3,6 @@
 #include "schema/agent/transcript/history.h"
 #include "schema/agent/transcript/session.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* Is the event at seq, of this very session, still part of what is shown? */
@@ -66,10 +65,16 @@ int acp_session_keep(struct acp *x, struct err *e)
 	struct session_row row;
 	int rc;
 
-	buf_adds(&b, "{\"meta\":{\"acp\":{\"session\":");
-	json_add_string(&b, x->session, strlen(x->session));
-	buf_addf(&b, ",\"of\":\"%s\",\"seq\":%" PRId64 ",\"cost\":%.9g}}}",
-		 j->writer.sid, j->writer.tail, x->cost);
+	json_begin_object(&b);
+	json_put_object(&b, "meta");
+	json_put_object(&b, "acp");
+	json_put_text(&b, "session", x->session);
+	json_put_text(&b, "of", j->writer.sid);
+	json_put_int(&b, "seq", j->writer.tail);
+	json_key(&b, "cost");
+	json_add_real(&b, x->cost);
+	for (int i = 0; i < 3; i++)
+		json_end_object(&b);
 	rc = buf_ok(&b, "the agent's session id", e);
 	if (rc == 0)
 		rc = session_patch(&j->file, j->writer.sid, b.p, 0, &row, &a,

@@ -70,13 +70,19 @@ static void read_stream(struct acp_terminal *t, int *fd)
 static void add_status(struct buf *b, const struct acp_terminal *t)
 {
 	int status = t->watch.status;
+	char signal[24];
 
-	if (WIFSIGNALED(status))
-		buf_addf(b, "{\"exitCode\":null,\"signal\":\"SIG%s\"}",
+	json_begin_object(b);
+	if (WIFSIGNALED(status)) {
+		snprintf(signal, sizeof signal, "SIG%s",
 			 sigabbrev_np(WTERMSIG(status)));
-	else
-		buf_addf(b, "{\"exitCode\":%d,\"signal\":null}",
-			 WEXITSTATUS(status));
+		json_put_null(b, "exitCode");
+		json_put_text(b, "signal", signal);
+	} else {
+		json_put_int(b, "exitCode", WEXITSTATUS(status));
+		json_put_null(b, "signal");
+	}
+	json_end_object(b);
 }
 
 static void answer_waits(struct acp *x, struct acp_terminal *t)
@@ -190,7 +196,7 @@ static void add_terminal(struct acp *x, const struct rpc_request *ask,
 {
 	struct acp_terminal *t = arena_alloc(&x->run->arena, sizeof *t);
 	int64_t limit = json_i64(ask->params, "outputByteLimit", OUTPUT_KEPT);
-	char answer[64];
+	struct buf answer = BUF_MAX(256);
 	struct err e;
 
 	*t = (struct acp_terminal){.command = line,
@@ -207,8 +213,11 @@ static void add_terminal(struct acp *x, const struct rpc_request *ask,
 	snprintf(t->id, sizeof t->id, "term-%d", ++x->terminal_last);
 	t->next = x->terminals;
 	x->terminals = t;
-	snprintf(answer, sizeof answer, "{\"terminalId\":\"%s\"}", t->id);
-	rpc_answer(&x->rpc, ask->id, answer);
+	json_begin_object(&answer);
+	json_put_text(&answer, "terminalId", t->id);
+	json_end_object(&answer);
+	rpc_answer(&x->rpc, ask->id, answer.p);
+	buf_fini(&answer);
 }
 
 int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
@@ -262,16 +271,16 @@ static struct acp_terminal *find_terminal(struct acp *x,
 	return t;
 }
 
-static void add_output(struct buf *b, const struct acp_terminal *t)
+/* The output without its first `skip` bytes, and how the command ended. */
+static void put_output(struct buf *b, const struct acp_terminal *t, size_t skip)
 {
-	buf_adds(b, "\"output\":");
-	json_add_string(b, t->output.p, t->output.n);
-	buf_addf(b, ",\"truncated\":%s", t->truncated ? "true" : "false");
+	json_key(b, "output");
+	json_add_string(b, t->output.p + skip, t->output.n - skip);
+	json_put_bool(b, "truncated", t->truncated || skip > 0);
 	if (t->watch.ended) {
-		buf_adds(b, ",\"exitStatus\":");
+		json_key(b, "exitStatus");
 		add_status(b, t);
 	}
-	buf_addc(b, '}');
 }
 
 int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
@@ -285,8 +294,9 @@ int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
 	if (!t)
 		return 0;
 	acp_terminals_look(x);
-	buf_addc(&b, '{');
-	add_output(&b, t);
+	json_begin_object(&b);
+	put_output(&b, t, 0);
+	json_end_object(&b);
 	rpc_answer(r, ask->id, b.p);
 	buf_fini(&b);
 	return 0;
@@ -339,14 +349,18 @@ static int note_result(struct acp *x, const struct acp_terminal *t,
 	struct event_new ev = {.type = "tool_result", .parent = WRITER_LEAF};
 	int rc;
 
-	buf_addf(&b, "{\"terminal\":\"%s\",\"command\":", t->id);
-	json_add_string(&b, t->command, strlen(t->command));
-	buf_addc(&b, ',');
-	add_output(&b, t);
+	json_begin_object(&b);
+	json_put_text(&b, "terminal", t->id);
+	json_put_text(&b, "command", t->command);
+	put_output(&b, t, 0);
+	json_end_object(&b);
 	if (b.over) { /* bytes that are six each in JSON */
 		buf_clear(&b);
 		b.over = false;
-		buf_addf(&b, "{\"terminal\":\"%s\",\"truncated\":true}", t->id);
+		json_begin_object(&b);
+		json_put_text(&b, "terminal", t->id);
+		json_put_bool(&b, "truncated", true);
+		json_end_object(&b);
 	}
 	ev.body = b.p;
 	rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
@@ -363,17 +377,10 @@ static void add_shown(struct buf *b, const struct acp_terminal *t)
 
 	while (skip < t->output.n && (t->output.p[skip] & 0xc0) == 0x80)
 		skip++;
-	buf_adds(b, "{\"terminalId\":");
-	json_add_string(b, t->id, strlen(t->id));
-	buf_adds(b, ",\"output\":");
-	json_add_string(b, t->output.p + skip, t->output.n - skip);
-	buf_addf(b, ",\"truncated\":%s",
-		 t->truncated || skip > 0 ? "true" : "false");
-	if (t->watch.ended) {
-		buf_adds(b, ",\"exitStatus\":");
-		add_status(b, t);
-	}
-	buf_addc(b, '}');
+	json_begin_object(b);
+	json_put_text(b, "terminalId", t->id);
+	put_output(b, t, skip);
+	json_end_object(b);
 }
 
 static void keep_shown(struct acp *x, const struct acp_terminal *t)
@@ -399,7 +406,7 @@ bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out)
 		}
 	for (const struct acp_released *r = x->released; r; r = r->next)
 		if (strcmp(r->id, id) == 0) {
-			buf_adds(out, r->shown);
+			json_add_raw(out, r->shown);
 			return true;
 		}
 	return false;

@@ -65,10 +65,10 @@ static int take_title(struct acp *x, const cJSON *u, const char *as,
 	if (rc == 0 && title[0])
 		rc = session_need(&j->file, j->writer.sid, &row, &a, e);
 	if (rc == 0 && title[0] && !row.title) {
-		buf_adds(&b, "{\"title\":");
 		text_fit(fit, sizeof fit, title);
-		json_add_string(&b, fit, strlen(fit));
-		buf_addc(&b, '}');
+		json_begin_object(&b);
+		json_put_text(&b, "title", fit);
+		json_end_object(&b);
 		rc = session_patch(&j->file, j->writer.sid, b.p, 0, &row, &a,
 				   e);
 	}
@@ -144,26 +144,26 @@ static bool is_final(const char *state)
 
 /* The terminals that the content names, with what their commands printed: the
  * agent has shown that by the client's terminal, not in its words. */
-static void add_terminals(struct acp *x, const cJSON *content, struct buf *b)
+static void put_terminals(struct acp *x, const cJSON *content, struct buf *b)
 {
 	struct buf list = BUF_MAX(EVENT_BODY_MAX);
 	const cJSON *v;
+	size_t empty;
 
+	json_begin_array(&list);
+	empty = list.n;
 	cJSON_ArrayForEach(v, content)
 	{
 		const char *id = json_text(v, "terminalId", NULL);
 
 		if (!id || strcmp(json_text(v, "type", ""), "terminal") != 0)
 			continue;
-		if (list.n && list.p[list.n - 1] != ',')
-			buf_addc(&list, ',');
 		(void)acp_terminal_shown(x, id, &list);
 	}
-	if (list.n && list.p[list.n - 1] == ',')
-		list.n--;
-	if (list.n)
-		buf_addf(b, "%c\"terminals\":[%.*s]", b->n ? ',' : '{',
-			 (int)list.n, list.p);
+	if (list.n > empty && !list.over) {
+		json_end_array(&list);
+		json_put_raw(b, "terminals", list.p);
+	}
 	buf_fini(&list);
 }
 
@@ -185,19 +185,16 @@ static void hear_printed(struct acp_call *c, const cJSON *u)
 	(void)buf_add(&c->printed, data, n);
 }
 
-static void add_printed(const struct acp_call *c, const cJSON *u, struct buf *b)
+static void put_printed(const struct acp_call *c, const cJSON *u, struct buf *b)
 {
 	const cJSON *end = json_member(json_member(u, "_meta"),
 				       "terminal_exit");
 
 	if (!c || (c->printed.n == 0 && !end))
 		return;
-	buf_addf(b, "%c\"printed\":", b->n ? ',' : '{');
+	json_key(b, "printed");
 	json_add_string(b, c->printed.p, c->printed.n);
-	if (end) {
-		buf_adds(b, ",\"exit\":");
-		json_add(b, end);
-	}
+	json_put(b, "exit", end);
 }
 
 /* {"content": …, "raw": …, "terminals": …}, or nothing. What a call that has not
@@ -209,6 +206,7 @@ static const char *output_of(struct acp *x, const struct acp_call *c,
 	const cJSON *raw = json_member(u, "rawOutput");
 	struct err ignored;
 	cJSON *old = NULL;
+	size_t empty;
 
 	if (!json_member(u, "sessionUpdate") ||
 	    strcmp(json_text(u, "status", ""), "pending") == 0)
@@ -216,22 +214,20 @@ static const char *output_of(struct acp *x, const struct acp_call *c,
 	if (is_final(state_of(u)) && !content && c && c->content)
 		content = old = json_parse("content", c->content,
 					   strlen(c->content), &ignored);
-	if (cJSON_GetArraySize(content) > 0) {
-		buf_adds(b, "{\"content\":");
-		json_add(b, content);
-	}
-	if (raw && !cJSON_IsNull(raw)) {
-		buf_addf(b, "%c\"raw\":", b->n ? ',' : '{');
-		json_add(b, raw);
-	}
+	json_begin_object(b);
+	empty = b->n;
+	if (cJSON_GetArraySize(content) > 0)
+		json_put(b, "content", content);
+	if (!cJSON_IsNull(raw))
+		json_put(b, "raw", raw);
 	if (is_final(state_of(u))) {
-		add_terminals(x, content, b);
-		add_printed(c, u, b);
+		put_terminals(x, content, b);
+		put_printed(c, u, b);
 	}
 	cJSON_Delete(old);
-	if (b->n == 0)
+	if (b->n == empty)
 		return NULL;
-	buf_addc(b, '}');
+	json_end_object(b);
 	return b->p;
 }
 
@@ -239,15 +235,14 @@ static const char *meta_of(struct buf *b, const cJSON *u)
 {
 	static const char *const names[] = {"title", "kind", "locations"};
 
+	json_begin_object(b);
 	for (int i = 0; i < 3; i++) {
 		const cJSON *v = json_member(u, names[i]);
 
-		if (!v || cJSON_IsNull(v))
-			continue;
-		buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', names[i]);
-		json_add(b, v);
+		if (!cJSON_IsNull(v))
+			json_put(b, names[i], v);
 	}
-	buf_adds(b, b->n ? "}" : "{}");
+	json_end_object(b);
 	return b->p;
 }
 

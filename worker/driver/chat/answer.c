@@ -2,7 +2,6 @@
 
 #include "lib/base/clock.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,25 +21,33 @@ void chat_answer_begin(struct chat *x)
 	x->pos = 0;
 }
 
+static int open_message(struct chat *x, struct err *e)
+{
+	struct event_new ev = {.type = "message", .parent = WRITER_LEAF};
+	struct buf body = BUF_MAX(256);
+	struct event_ref ref = {0};
+	int rc;
+
+	json_begin_object(&body);
+	json_put_text(&body, "role", "assistant");
+	json_put_int(&body, "turn", x->turns + 1);
+	json_put_int(&body, "after", x->asked_seq);
+	json_end_object(&body);
+	ev.body = body.p;
+	rc = transcript_add(&x->run->transcript, &ev, 1, &ref, e);
+	buf_fini(&body);
+	x->pos = ref.pos;
+	return rc;
+}
+
 /* The event of the answer, with its first part. */
 static int open_part(struct chat *x, struct part *p, const struct part_new *new,
 		     struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
-	struct event_new ev = {.type = "message", .parent = WRITER_LEAF};
-	struct event_ref ref;
-	char body[128];
 
-	snprintf(body, sizeof body,
-		 "{\"role\":\"assistant\",\"turn\":%" PRId64
-		 ",\"after\":%" PRId64 "}",
-		 x->turns + 1, x->asked_seq);
-	ev.body = body;
-	if (!x->pos) {
-		if (transcript_add(j, &ev, 1, &ref, e))
-			return -1;
-		x->pos = ref.pos;
-	}
+	if (!x->pos && open_message(x, e))
+		return -1;
 	return part_open(p, &j->writer, x->pos, new, e);
 }
 
@@ -175,17 +182,23 @@ static int keep_usage(struct chat *x, struct err *e)
 				  .cost_nano = (int64_t)(cost * NANO)};
 	struct event_new ev = {
 		.type = "usage", .parent = WRITER_LEAF, .usage = &usage};
-	char body[256];
+	struct buf body = BUF_MAX(1024);
+	int rc;
 
-	snprintf(body, sizeof body,
-		 "{\"input_tokens\":%" PRId64 ",\"output_tokens\":%" PRId64
-		 ",\"cached_tokens\":%" PRId64 ",\"reasoning_tokens\":%" PRId64
-		 ",\"cost\":%.9f}",
-		 u->input, u->output, u->cached, u->reasoning, cost);
-	ev.body = body;
+	json_begin_object(&body);
+	json_put_int(&body, "input_tokens", u->input);
+	json_put_int(&body, "output_tokens", u->output);
+	json_put_int(&body, "cached_tokens", u->cached);
+	json_put_int(&body, "reasoning_tokens", u->reasoning);
+	json_key(&body, "cost");
+	json_add_real(&body, cost);
+	json_end_object(&body);
+	ev.body = body.p;
 	x->tokens += u->input + u->output;
 	x->cost += cost;
-	return transcript_add(&x->run->transcript, &ev, 1, NULL, e);
+	rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
+	buf_fini(&body);
+	return rc;
 }
 
 static int set_part_state(struct part *p, const char *state, const char *output,
@@ -272,10 +285,10 @@ static int note_replaced(struct chat *x, struct err *e)
 {
 	if (x->turn.replaced == 0)
 		return 0;
-	return transcript_addf(&x->run->transcript, "note", NULL, e,
-			       "{\"text\":\"the server sent %zu invalid "
-			       "characters; they were replaced by U+FFFD\"}",
-			       x->turn.replaced);
+	return transcript_add_text(&x->run->transcript, "note", e,
+				   "the server sent %zu invalid characters; "
+				   "they were replaced by U+FFFD",
+				   x->turn.replaced);
 }
 
 int chat_answer_keep(struct chat *x, struct err *e)
@@ -319,9 +332,10 @@ int chat_answer_result(struct chat *x, int call, const struct buf *text,
 	struct buf b = BUF_MAX(8u * CHAT_TEXT_MAX);
 	int rc;
 
-	buf_adds(&b, "{\"text\":");
+	json_begin_object(&b);
+	json_key(&b, "text");
 	json_add_string(&b, text->p, text->n);
-	buf_addc(&b, '}');
+	json_end_object(&b);
 	rc = set_part_state(&x->calls[call], failed ? "error" : "done", b.p, e);
 	buf_fini(&b);
 	transcript_changed(&x->run->transcript);

@@ -58,16 +58,14 @@ static int64_t back_off(const struct chat *x, const struct chat_result *r,
 static int say_again(struct chat *x, const struct chat_result *r, int64_t nth,
 		     int64_t ms, struct err *e)
 {
-	struct buf why = BUF_MAX(4096);
-	int rc;
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 
-	json_add_string(&why, r->why, strlen(r->why));
-	rc = transcript_addf(&x->run->transcript, "status", NULL, e,
-			     "{\"retry\":%" PRId64 ",\"wait_ms\":%" PRId64
-			     ",\"why\":%s}",
-			     nth + 1, ms, why.p);
-	buf_fini(&why);
-	return rc;
+	json_begin_object(&b);
+	json_put_int(&b, "retry", nth + 1);
+	json_put_int(&b, "wait_ms", ms);
+	json_put_text(&b, "why", r->why);
+	json_end_object(&b);
+	return transcript_add_body(&x->run->transcript, "status", &b, e);
 }
 
 static int try_once(struct chat *x, const struct buf *body,
@@ -191,7 +189,6 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 {
 	struct buf text = BUF_MAX(MCP_TEXT_MAX), body = BUF_MAX(EVENT_BODY_MAX);
 	struct chat_use use = {.id = c->id, .name = c->name};
-	struct event_new ev = {.type = "tool_result", .parent = WRITER_LEAF};
 	struct err why;
 	cJSON *args = json_parse_object("input", c->input, strlen(c->input),
 					&why);
@@ -205,16 +202,15 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 		buf_adds(&text, "The tool was interrupted, and it is unknown "
 				"whether it completed. Check before you "
 				"continue.");
-	buf_adds(&body, "{\"call_id\":");
-	json_add_string(&body, c->id, strlen(c->id));
-	buf_addf(&body, ",\"failed\":%s,\"text\":", failed ? "true" : "false");
+	json_begin_object(&body);
+	json_put_text(&body, "call_id", c->id);
+	json_put_bool(&body, "failed", failed);
+	json_key(&body, "text");
 	json_add_string(&body, text.p, text.n);
-	buf_addc(&body, '}');
-	ev.body = body.p;
+	json_end_object(&body);
 	if (rc == 0)
-		rc = buf_ok(&body, "a result", e);
-	if (rc == 0)
-		rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
+		rc = transcript_add_body(&x->run->transcript, "tool_result",
+					 &body, e);
 	cJSON_Delete(args);
 	buf_fini(&text);
 	buf_fini(&body);
@@ -311,10 +307,11 @@ static int note_less(struct chat *x, struct err *e)
 
 	for (unsigned k = 0; k < CHAT_MEDIA_KINDS; k++)
 		if ((now & CHAT_MEDIA_BIT(k)) &&
-		    transcript_addf(&x->run->transcript, "note", NULL, e,
-				    "{\"text\":\"the model takes no %s; the "
-				    "request names the files\"}",
-				    chat_media_name((enum chat_media_kind)k)))
+		    transcript_add_text(
+			    &x->run->transcript, "note", e,
+			    "the model takes no %s; the request names the "
+			    "files",
+			    chat_media_name((enum chat_media_kind)k)))
 			return -1;
 	return 0;
 }

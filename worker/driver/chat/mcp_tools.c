@@ -9,7 +9,6 @@
 #include "worker/workspace/workspace.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -323,10 +322,9 @@ static int list_tools(struct server *s, struct err *e)
 		}
 		next = json_text(s->result, "nextCursor", NULL);
 		buf_clear(&params);
-		buf_adds(&params, "{\"cursor\":");
-		if (next)
-			json_add_string(&params, next, strlen(next));
-		buf_addc(&params, '}');
+		json_begin_object(&params);
+		json_put_text(&params, "cursor", next);
+		json_end_object(&params);
 	} while (next && next[0] && s->all->ntools < TOOLS_MAX);
 	buf_fini(&params);
 	return rc;
@@ -335,17 +333,9 @@ static int list_tools(struct server *s, struct err *e)
 static int note_failure(struct run *r, const struct mcp_server *spec,
 			const struct err *why, struct err *e)
 {
-	struct buf text = BUF_MAX(4096), b = BUF_MAX(32768);
-	int rc;
-
-	buf_addf(&text, "the MCP server %s is not available: %s", spec->name,
-		 why->text);
-	json_add_string(&b, text.p, text.n);
-	rc = transcript_addf(&r->transcript, "note", NULL, e, "{\"text\":%s}",
-			     b.p);
-	buf_fini(&text);
-	buf_fini(&b);
-	return rc;
+	return transcript_add_text(&r->transcript, "note", e,
+				   "the MCP server %s is not available: %s",
+				   spec->name, why->text);
 }
 
 int chat_mcp_open(struct chat_mcp **out, struct run *r,
@@ -442,11 +432,10 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 	if (!s || !s->up)
 		return err_set(e, ERR_UNAVAILABLE,
 			       "the MCP server of %s has exited", tool->name);
-	buf_adds(&params, "{\"name\":");
-	json_add_string(&params, tool->bare, strlen(tool->bare));
-	buf_adds(&params, ",\"arguments\":");
-	json_add(&params, args);
-	buf_addc(&params, '}');
+	json_begin_object(&params);
+	json_put_text(&params, "name", tool->bare);
+	json_put(&params, "arguments", args);
+	json_end_object(&params);
 	rc = buf_ok(&params, "the arguments", e);
 	if (rc == 0)
 		rc = ask_again(s, "tools/call", params.p, e);

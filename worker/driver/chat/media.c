@@ -87,44 +87,60 @@ static const char *base_name(const char *path)
 
 /* --- parts ------------------------------------------------------------- */
 
-static void add_data(struct buf *out, const struct format *f,
+static void put_data(struct buf *out, const char *name, const struct format *f,
 		     const struct buf *bytes)
 {
-	buf_addf(out, "\"data:%s;base64,", f->type);
+	json_key(out, name);
+	json_begin_string(out);
+	buf_addf(out, "data:%s;base64,", f->type);
 	base64_add(out, bytes->p, bytes->n);
-	buf_addc(out, '"');
+	json_end_string(out);
+}
+
+/* {"type": type, …}, or for chat completions {"type": type, type: {…}}. */
+static void begin_part(struct buf *out, const char *type, bool nested)
+{
+	json_begin_object(out);
+	json_put_text(out, "type", type);
+	if (nested)
+		json_put_object(out, type);
+}
+
+static void end_part(struct buf *out, bool nested)
+{
+	if (nested)
+		json_end_object(out);
+	json_end_object(out);
 }
 
 static void add_picture(struct buf *out, const struct format *f,
 			const struct buf *bytes, bool responses)
 {
-	buf_adds(out, responses ? ",{\"type\":\"input_image\",\"image_url\":"
-				: ",{\"type\":\"image_url\",\"image_url\":{"
-				  "\"url\":");
-	add_data(out, f, bytes);
-	buf_adds(out, responses ? "}" : "}}");
+	begin_part(out, responses ? "input_image" : "image_url", !responses);
+	put_data(out, responses ? "image_url" : "url", f, bytes);
+	end_part(out, !responses);
 }
 
 static void add_document(struct buf *out, const struct format *f,
 			 const struct buf *bytes, bool responses,
 			 const char *name)
 {
-	buf_adds(out, responses
-			      ? ",{\"type\":\"input_file\",\"filename\":"
-			      : ",{\"type\":\"file\",\"file\":{\"filename\":");
-	json_add_string(out, name, strlen(name));
-	buf_adds(out, ",\"file_data\":");
-	add_data(out, f, bytes);
-	buf_adds(out, responses ? "}" : "}}");
+	begin_part(out, responses ? "input_file" : "file", !responses);
+	json_put_text(out, "filename", name);
+	put_data(out, "file_data", f, bytes);
+	end_part(out, !responses);
 }
 
 static void add_audio(struct buf *out, const struct format *f,
 		      const struct buf *bytes)
 {
-	buf_adds(out,
-		 ",{\"type\":\"input_audio\",\"input_audio\":{\"data\":\"");
+	begin_part(out, "input_audio", true);
+	json_key(out, "data");
+	json_begin_string(out);
 	base64_add(out, bytes->p, bytes->n);
-	buf_addf(out, "\",\"format\":\"%s\"}}", f->sound);
+	json_end_string(out);
+	json_put_text(out, "format", f->sound);
+	end_part(out, true);
 }
 
 /* --- a message ----------------------------------------------------------- */

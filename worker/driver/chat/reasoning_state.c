@@ -2,27 +2,20 @@
 
 #include <string.h>
 
-static void add_json_member(struct buf *out, const char *name, const cJSON *v)
-{
-	if (!v)
-		return;
-	buf_addf(out, ",\"%s\":", name);
-	json_add(out, v);
-}
-
 void chat_state_write(const struct chat_turn *t, const char *from,
 		      struct buf *out)
 {
 	cJSON *details = chat_turn_details(t);
 
 	if (t->field || details || t->items || t->extra) {
-		json_add_member(out, "from", from);
-		json_add_member(out, "field", t->field);
-		json_add_member(out, "list", details ? t->list : NULL);
-		add_json_member(out, "details", details);
-		add_json_member(out, "items", t->items);
-		add_json_member(out, "extra", t->extra);
-		buf_addc(out, '}');
+		json_begin_object(out);
+		json_put_text(out, "from", from);
+		json_put_text(out, "field", t->field);
+		json_put_text(out, "list", details ? t->list : NULL);
+		json_put(out, "details", details);
+		json_put(out, "items", t->items);
+		json_put(out, "extra", t->extra);
+		json_end_object(out);
 	}
 	cJSON_Delete(details);
 }
@@ -32,9 +25,10 @@ void chat_state_write_call(const struct chat_call *c, const char *from,
 {
 	if (!c->extra)
 		return;
-	json_add_member(out, "from", from);
-	add_json_member(out, "extra", c->extra);
-	buf_addc(out, '}');
+	json_begin_object(out);
+	json_put_text(out, "from", from);
+	json_put(out, "extra", c->extra);
+	json_end_object(out);
 }
 
 /* A member as JSON text, or NULL. */

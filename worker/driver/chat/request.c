@@ -2,30 +2,16 @@
 
 #include "worker/driver/chat/media.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define UNKNOWN "The tool was interrupted; it is unknown whether it completed."
 
-static void comma(struct buf *b)
-{
-	if (b->p[b->n - 1] != '[')
-		buf_addc(b, ',');
-}
-
 static void add_message(struct buf *b, const char *role, const char *text)
 {
-	comma(b);
-	buf_addc(b, '{');
-	json_add_member(b, "role", role);
-	json_add_member(b, "content", text);
-	buf_addc(b, '}');
-}
-
-static void add_json_member(struct buf *b, const char *name, const char *json)
-{
-	buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",", name,
-		 json);
+	json_begin_object(b);
+	json_put_text(b, "role", role);
+	json_put_text(b, "content", text);
+	json_end_object(b);
 }
 
 /* The reasoning of another model is of no use to this one. */
@@ -63,8 +49,33 @@ static bool in_parts(const struct chat_state *s)
 	return s->field && strcmp(s->field, CHAT_FIELD_PARTS) == 0;
 }
 
+static void begin_part(struct buf *b, const char *type)
+{
+	json_begin_object(b);
+	json_put_text(b, "type", type);
+}
+
+static void add_text_part(struct buf *b, const char *type, const char *text)
+{
+	begin_part(b, type);
+	json_put_text(b, "text", text);
+	json_end_object(b);
+}
+
+static void put_parts(struct buf *b, const char *thought, const char *text)
+{
+	json_put_array(b, "content");
+	begin_part(b, "thinking");
+	json_put_array(b, "thinking");
+	add_text_part(b, "text", thought);
+	json_end_array(b);
+	json_end_object(b);
+	add_text_part(b, "text", text);
+	json_end_array(b);
+}
+
 /* The content with the reasoning in it, where it was there. */
-static void add_message_content(struct buf *b, const struct chat_item *it,
+static void put_message_content(struct buf *b, const struct chat_item *it,
 				const struct chat_state *s)
 {
 	const char *thought = s && s->reasoning ? s->reasoning : "";
@@ -73,50 +84,45 @@ static void add_message_content(struct buf *b, const struct chat_item *it,
 	if (s && is_tag(s)) {
 		buf_addf(&text, "%s%s%s\n%s", s->field, thought,
 			 chat_think_close(s->field), it->text);
-		json_add_member(b, "content", text.p);
+		json_put_text(b, "content", text.p);
 	} else if (s && in_parts(s)) {
-		buf_adds(b, ",\"content\":[{\"type\":\"thinking\","
-			    "\"thinking\":[{\"type\":\"text\"");
-		json_add_member(b, "text", thought);
-		buf_adds(b, "}]},{\"type\":\"text\"");
-		json_add_member(b, "text", it->text);
-		buf_adds(b, "}]");
+		put_parts(b, thought, it->text);
 	} else if (it->text[0] || it->ncalls == 0) {
-		json_add_member(b, "content", it->text);
+		json_put_text(b, "content", it->text);
 	} else {
-		buf_adds(b, ",\"content\":null");
+		json_put_null(b, "content");
 	}
 	buf_fini(&text);
 }
 
-static void add_state(struct buf *b, const struct chat_state *s, bool texts)
+static void put_state(struct buf *b, const struct chat_state *s, bool texts)
 {
 	if (texts && s->field && !is_tag(s) && !in_parts(s) && !s->details)
-		json_add_member(b, s->field, s->reasoning ? s->reasoning : "");
-	if (s->list && s->details)
-		add_json_member(b, s->list, s->details);
-	if (s->extra)
-		add_json_member(b, "extra_content", s->extra);
+		json_put_text(b, s->field, s->reasoning ? s->reasoning : "");
+	if (s->list)
+		json_put_raw(b, s->list, s->details);
+	json_put_raw(b, "extra_content", s->extra);
 }
 
-static void add_calls(const struct chat *x, const struct chat_item *it,
+static void put_calls(const struct chat *x, const struct chat_item *it,
 		      struct buf *b)
 {
-	buf_adds(b, ",\"tool_calls\":[");
+	json_put_array(b, "tool_calls");
 	for (int i = 0; i < it->ncalls; i++) {
-		comma(b);
-		buf_addc(b, '{');
-		json_add_member(b, "id", it->calls[i].id);
-		buf_adds(b, ",\"type\":\"function\",\"function\":{");
-		json_add_member(b, "name", it->calls[i].name);
-		json_add_member(b, "arguments", it->calls[i].input);
-		buf_addc(b, '}');
-		if (it->calls[i].state.extra && is_own(x, &it->calls[i].state))
-			add_json_member(b, "extra_content",
-					it->calls[i].state.extra);
-		buf_addc(b, '}');
+		const struct chat_past_call *c = &it->calls[i];
+
+		json_begin_object(b);
+		json_put_text(b, "id", c->id);
+		json_put_text(b, "type", "function");
+		json_put_object(b, "function");
+		json_put_text(b, "name", c->name);
+		json_put_text(b, "arguments", c->input);
+		json_end_object(b);
+		if (is_own(x, &c->state))
+			json_put_raw(b, "extra_content", c->state.extra);
+		json_end_object(b);
 	}
-	buf_addc(b, ']');
+	json_end_array(b);
 }
 
 static void add_assistant(const struct chat *x, const struct chat_history *h,
@@ -128,23 +134,22 @@ static void add_assistant(const struct chat *x, const struct chat_history *h,
 
 	if (!it->text[0] && it->ncalls == 0)
 		return; /* an empty answer; servers reject empty messages */
-	comma(b);
-	buf_addc(b, '{');
-	json_add_member(b, "role", "assistant");
-	add_message_content(b, it, texts ? &it->state : NULL);
+	json_begin_object(b);
+	json_put_text(b, "role", "assistant");
+	put_message_content(b, it, texts ? &it->state : NULL);
 	if (own)
-		add_state(b, &it->state, texts);
+		put_state(b, &it->state, texts);
 	if (it->ncalls > 0)
-		add_calls(x, it, b);
-	buf_addc(b, '}');
+		put_calls(x, it, b);
+	json_end_object(b);
 	for (int i = 0; i < it->ncalls; i++) {
 		const char *text = it->calls[i].output;
 
-		buf_adds(b, ",{");
-		json_add_member(b, "role", "tool");
-		json_add_member(b, "tool_call_id", it->calls[i].id);
-		json_add_member(b, "content", text ? text : UNKNOWN);
-		buf_addc(b, '}');
+		json_begin_object(b);
+		json_put_text(b, "role", "tool");
+		json_put_text(b, "tool_call_id", it->calls[i].id);
+		json_put_text(b, "content", text ? text : UNKNOWN);
+		json_end_object(b);
 	}
 }
 
@@ -155,13 +160,10 @@ static void add_assistant(const struct chat *x, const struct chat_history *h,
 static void add_reasoning(struct buf *b, const struct chat_state *s,
 			  int64_t call, bool last)
 {
-	for (int i = 0; i < s->nitems; i++) {
-		if (s->items[i].before != call &&
-		    !(last && s->items[i].before > call))
-			continue;
-		comma(b);
-		buf_adds(b, s->items[i].json);
-	}
+	for (int i = 0; i < s->nitems; i++)
+		if (s->items[i].before == call ||
+		    (last && s->items[i].before > call))
+			json_add_raw(b, s->items[i].json);
 }
 
 static void add_items(const struct chat *x, const struct chat_item *it,
@@ -180,17 +182,15 @@ static void add_items(const struct chat *x, const struct chat_item *it,
 
 		if (own && i > 0)
 			add_reasoning(b, &it->state, i, i == it->ncalls - 1);
-		comma(b);
-		buf_addc(b, '{');
-		json_add_member(b, "type", "function_call");
-		json_add_member(b, "call_id", c->id);
-		json_add_member(b, "name", c->name);
-		json_add_member(b, "arguments", c->input);
-		buf_adds(b, "},{");
-		json_add_member(b, "type", "function_call_output");
-		json_add_member(b, "call_id", c->id);
-		json_add_member(b, "output", c->output ? c->output : UNKNOWN);
-		buf_addc(b, '}');
+		begin_part(b, "function_call");
+		json_put_text(b, "call_id", c->id);
+		json_put_text(b, "name", c->name);
+		json_put_text(b, "arguments", c->input);
+		json_end_object(b);
+		begin_part(b, "function_call_output");
+		json_put_text(b, "call_id", c->id);
+		json_put_text(b, "output", c->output ? c->output : UNKNOWN);
+		json_end_object(b);
 	}
 }
 
@@ -223,13 +223,13 @@ static void add_user(struct chat *x, const char *text, struct buf *b)
 	if (m.parts.n == 0) {
 		add_message(b, "user", all.n ? all.p : "");
 	} else {
-		comma(b);
-		buf_addf(b, "{\"role\":\"user\",\"content\":[{\"type\":\"%s\"",
-			 responses ? "input_text" : "text");
-		json_add_member(b, "text", all.p);
-		buf_addc(b, '}');
-		buf_add(b, m.parts.p, m.parts.n);
-		buf_adds(b, "]}");
+		json_begin_object(b);
+		json_put_text(b, "role", "user");
+		json_put_array(b, "content");
+		add_text_part(b, responses ? "input_text" : "text", all.p);
+		json_add_raw(b, m.parts.p);
+		json_end_array(b);
+		json_end_object(b);
 	}
 	buf_fini(&all);
 	buf_fini(&m.parts);
@@ -260,7 +260,7 @@ static void add_history(struct chat *x, const struct chat_history *h,
 }
 
 /* Members that are ours stay ours. */
-static int add_params(const struct chat *x, struct buf *b, struct err *e)
+static int put_params(const struct chat *x, struct buf *b, struct err *e)
 {
 	static const char *const ours[] = {"model",  "stream", "messages",
 					   "input",  "tools",  "instructions",
@@ -279,12 +279,8 @@ static int add_params(const struct chat *x, struct buf *b, struct err *e)
 		while (i < sizeof ours / sizeof *ours &&
 		       strcmp(ours[i], m->string) != 0)
 			i++;
-		if (i < sizeof ours / sizeof *ours)
-			continue;
-		buf_addc(b, ',');
-		json_add_string(b, m->string, strlen(m->string));
-		buf_addc(b, ':');
-		json_add(b, m);
+		if (i == sizeof ours / sizeof *ours)
+			json_put(b, m->string, m);
 	}
 	cJSON_Delete(v);
 	return 0;
@@ -298,32 +294,31 @@ int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 
 	x->sent_media = 0;
 	x->media_room = CHAT_MEDIA_ROOM;
-	buf_addc(out, '{');
-	json_add_member(out, "model", c->model);
-	buf_adds(out, ",\"stream\":true");
+	json_begin_object(out);
+	json_put_text(out, "model", c->model);
+	json_put_bool(out, "stream", true);
 	if (c->responses) {
-		buf_adds(out, ",\"store\":false");
+		json_put_bool(out, "store", false);
 		if (!x->no_encrypted)
-			buf_adds(out, ",\"include\":[\"reasoning."
-				      "encrypted_content\"]");
-		if (c->system)
-			json_add_member(out, "instructions", c->system);
+			json_put_raw(out, "include",
+				     "[\"reasoning.encrypted_content\"]");
+		json_put_text(out, "instructions", c->system);
 	} else {
-		buf_adds(out, ",\"stream_options\":{\"include_usage\":true}");
+		json_put_raw(out, "stream_options", "{\"include_usage\":true}");
 	}
 	if (c->limits.max_output_tokens > 0)
-		buf_addf(out, ",\"%s\":%" PRId64,
-			 c->responses ? "max_output_tokens" : "max_tokens",
-			 c->limits.max_output_tokens);
+		json_put_int(out,
+			     c->responses ? "max_output_tokens" : "max_tokens",
+			     c->limits.max_output_tokens);
 	chat_tools_list(x, &tools);
 	if (tools.n > 2)
-		buf_addf(out, ",\"tools\":%s", tools.p);
+		json_put_raw(out, "tools", tools.p);
 	buf_fini(&tools);
-	buf_addf(out, ",\"%s\":[", c->responses ? "input" : "messages");
+	json_put_array(out, c->responses ? "input" : "messages");
 	add_history(x, h, out);
-	buf_addc(out, ']');
-	if (add_params(x, out, e))
+	json_end_array(out);
+	if (put_params(x, out, e))
 		return -1;
-	buf_addc(out, '}');
+	json_end_object(out);
 	return buf_ok(out, "the request", e);
 }

@@ -76,13 +76,16 @@ static void list_one(void *arg, const struct mcp_about *t)
 
 	if (!may_use(l->x, t->name))
 		return;
-	buf_addf(l->out,
-		 "%s{\"type\":\"function\",%s\"name\":\"%s\","
-		 "\"description\":",
-		 l->out->p[l->out->n - 1] == '[' ? "" : ",",
-		 nested ? "\"function\":{" : "", t->name);
-	json_add_string(l->out, t->text, strlen(t->text));
-	buf_addf(l->out, ",\"parameters\":%s}%s", t->schema, nested ? "}" : "");
+	json_begin_object(l->out);
+	json_put_text(l->out, "type", "function");
+	if (nested)
+		json_put_object(l->out, "function");
+	json_put_text(l->out, "name", t->name);
+	json_put_text(l->out, "description", t->text);
+	json_put_raw(l->out, "parameters", t->schema);
+	if (nested)
+		json_end_object(l->out);
+	json_end_object(l->out);
 }
 
 void chat_tools_list(const struct chat *x, struct buf *out)
@@ -90,14 +93,14 @@ void chat_tools_list(const struct chat *x, struct buf *out)
 	struct listing l = {x, out};
 	const struct chat_mcp_tool *tool;
 
-	buf_addc(out, '[');
+	json_begin_array(out);
 	mcp_each(list_one, &l);
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		list_one(&l, &own[i]);
 	for (int i = 0; (tool = chat_mcp_nth(x->servers, i)); i++)
 		list_one(&l, &(struct mcp_about){tool->name, tool->about,
 						 tool->schema, !tool->reads});
-	buf_addc(out, ']');
+	json_end_array(out);
 }
 
 /* --- whether it may ------------------------------------------------------ */
@@ -132,11 +135,10 @@ static int ask_permission(struct chat *x, const struct chat_use *use,
 		.key = use->id, .title = title, .timeout_ms = OPT_NONE};
 	int rc;
 
-	buf_adds(&detail, "{\"tool\":");
-	json_add_string(&detail, use->name, strlen(use->name));
-	buf_adds(&detail, ",\"arguments\":");
-	json_add(&detail, use->args);
-	buf_addc(&detail, '}');
+	json_begin_object(&detail);
+	json_put_text(&detail, "tool", use->name);
+	json_put(&detail, "arguments", use->args);
+	json_end_object(&detail);
 	q.detail = detail.over ? NULL : detail.p;
 	rc = set_state(x, use, "awaiting", e);
 	if (rc == 0)
