@@ -30,29 +30,27 @@ static void add_line(struct buf *out, const char *text)
 }
 
 /* data:TYPE;base64,DATA becomes an attachment. */
-static int add_data(const cJSON *part, const char *url, cJSON *attachments,
+static int add_data(const cJSON *part, const char *url, struct buf *attachments,
 		    struct err *e)
 {
 	const char *data = strstr(url, ";base64,");
 	const char *name = json_text(part, "filename", "file");
-	cJSON *a;
 
 	if (!data)
 		return err_set(e, ERR_INVALID,
 			       "a data URL of a file must be in base64");
-	a = cJSON_CreateObject();
-	cJSON_AddStringToObject(a, "name", name);
-	cJSON_AddStringToObject(
-		a, "type",
-		json_text(part, "mediaType", "application/octet-stream"));
-	cJSON_AddStringToObject(a, "base64", data + strlen(";base64,"));
-	cJSON_AddItemToArray(attachments, a);
+	json_begin_object(attachments);
+	json_put_text(attachments, "name", name);
+	json_put_text(attachments, "type",
+		      json_text(part, "mediaType", "application/octet-stream"));
+	json_put_text(attachments, "base64", data + strlen(";base64,"));
+	json_end_object(attachments);
 	return 0;
 }
 
 /* A file elsewhere is named; whether the agent may get it is the sandbox's. */
 static int add_file_part(const cJSON *part, struct buf *prompt,
-			 cJSON *attachments, struct err *e)
+			 struct buf *attachments, struct err *e)
 {
 	const char *url = json_text(part, "url", "");
 
@@ -67,7 +65,7 @@ static int add_file_part(const cJSON *part, struct buf *prompt,
 }
 
 static int read_parts(const cJSON *message, struct buf *prompt,
-		      cJSON *attachments, struct err *e)
+		      struct buf *attachments, struct err *e)
 {
 	const cJSON *p;
 
@@ -170,17 +168,13 @@ static void add_options(struct api_request *q, struct run_request *ask,
 {
 	struct buf b = BUF_MAX(4096);
 
-	if (ask->idem_key) {
-		buf_adds(&b, "{\"prompt_key\":");
-		json_add_string(&b, ask->idem_key, strlen(ask->idem_key));
-	}
-	if (replaced)
-		buf_addf(&b, "%c\"replaces\":\"%s\"", b.n ? ',' : '{',
-			 replaced);
-	if (b.n) {
-		buf_addc(&b, '}');
-		ask->options = arena_text(&q->arena, b.p);
-	}
+	if (!ask->idem_key && !replaced)
+		return;
+	json_begin_object(&b);
+	json_put_text(&b, "prompt_key", ask->idem_key);
+	json_put_text(&b, "replaces", replaced);
+	json_end_object(&b);
+	ask->options = arena_text(&q->arena, b.p);
 	buf_fini(&b);
 }
 
@@ -210,20 +204,19 @@ int ai_request_read(struct api_request *q, const cJSON *body, const cJSON *last,
 		    struct ai_run_request *out, struct err *e)
 {
 	const char *id = arena_text(&q->arena, json_text(last, "id", NULL));
-	cJSON *files = cJSON_CreateArray();
-	int rc = 0, n;
+	bool has_files;
+	int rc = 0;
 
 	buf_init(&out->prompt, PROMPT_BYTES);
 	buf_init(&out->files, FILES_BYTES);
+	json_begin_array(&out->files);
 	if (strcmp(json_text(last, "role", ""), "user") == 0)
-		rc = read_parts(last, &out->prompt, files, e);
-	n = cJSON_GetArraySize(files);
-	if (n > 0)
-		json_add(&out->files, files);
-	cJSON_Delete(files);
+		rc = read_parts(last, &out->prompt, &out->files, e);
+	json_end_array(&out->files);
+	has_files = out->files.n > strlen("[]");
 	if (rc || buf_ok(&out->files, "the files of the message", e))
 		return -1;
-	if (out->prompt.n == 0 && n == 0)
+	if (out->prompt.n == 0 && !has_files)
 		return err_set(e, ERR_INVALID,
 			       "the last of \"messages\" must be a user's, "
 			       "with text or files, or the assistant's, with "
@@ -231,7 +224,7 @@ int ai_request_read(struct api_request *q, const cJSON *body, const cJSON *last,
 	out->ask.agent = q->filter[0];
 	out->ask.session = q->key;
 	out->ask.by = q->by;
-	out->ask.attachments = n > 0 ? out->files.p : NULL;
+	out->ask.attachments = has_files ? out->files.p : NULL;
 	return set_run_request(q, body, id, out, e);
 }
 

@@ -20,11 +20,10 @@ static void add_lines(struct buf *out, const char *p, const char *end)
 		const char *eol = memchr(p, '\n', (size_t)(end - p));
 		size_t n = (size_t)((eol ? eol : end) - p);
 
-		if (out->p[out->n - 1] != '[')
-			buf_addc(out, ',');
-		buf_adds(out, "{\"line\":");
+		json_begin_object(out);
+		json_key(out, "line");
 		json_add_string(out, p, n); /* it may hold any byte */
-		buf_addc(out, '}');
+		json_end_object(out);
 		p += n + (eol != NULL);
 	}
 	list_end(out, NULL);

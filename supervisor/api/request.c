@@ -156,15 +156,11 @@ static void on_done(void *arg, const struct command_result *r)
 		answer_request(q);
 		return;
 	}
-	buf_adds(&out, "{\"id\":");
-	json_add_string(&out, r->id.text, strlen(r->id.text));
-	buf_addf(&out,
-		 ",\"changed\":%s,\"note\":", r->changed ? "true" : "false");
-	if (r->note)
-		json_add_string(&out, r->note, strlen(r->note));
-	else
-		buf_adds(&out, "null");
-	buf_addc(&out, '}');
+	json_begin_object(&out);
+	json_put_text(&out, "id", r->id.text);
+	json_put_bool(&out, "changed", r->changed);
+	json_put_nullable(&out, "note", r->note);
+	json_end_object(&out);
 	http_reply_json(q->reply, 200, out.p, out.n);
 	buf_fini(&out);
 	request_free(q);
@@ -208,22 +204,18 @@ void request_exec(struct api_request *q, const struct request_change *c)
 
 void list_begin(struct buf *out)
 {
-	buf_adds(out, "{\"items\":[");
+	json_begin_object(out);
+	json_put_array(out, "items");
 }
 
 void list_item(struct buf *out, const struct shape *s, const void *row)
 {
-	if (out->n && out->p[out->n - 1] != '[')
-		buf_addc(out, ',');
 	json_add_shape(out, s, row);
 }
 
 void list_end(struct buf *out, const char *next)
 {
-	buf_adds(out, "],\"next\":");
-	if (next)
-		json_add_string(out, next, strlen(next));
-	else
-		buf_adds(out, "null");
-	buf_addc(out, '}');
+	json_end_array(out);
+	json_put_nullable(out, "next", next);
+	json_end_object(out);
 }

@@ -128,52 +128,43 @@ struct chat {
 	struct agent_file *file;
 	struct arena *arena;
 	char run[ID_SIZE]; /* of the message that is open, or "" */
-	bool any_part;
 };
 
 static void end_message(struct chat *c)
 {
-	if (c->run[0])
-		buf_adds(c->out, "]}");
+	if (c->run[0]) {
+		json_end_array(c->out);
+		json_end_object(c->out);
+	}
 	c->run[0] = '\0';
 }
 
 static void begin_message(struct chat *c, const char *id, const char *role)
 {
 	end_message(c);
-	if (c->out->p[c->out->n - 1] != '[')
-		buf_addc(c->out, ',');
-	buf_adds(c->out, "{\"id\":");
-	json_add_string(c->out, id, strlen(id));
-	buf_addf(c->out, ",\"role\":\"%s\",\"parts\":[", role);
-	c->any_part = false;
+	json_begin_object(c->out);
+	json_put_text(c->out, "id", id);
+	json_put_text(c->out, "role", role);
+	json_put_array(c->out, "parts");
 }
 
 static void add_text_part(struct chat *c, const char *text)
 {
-	if (c->any_part)
-		buf_addc(c->out, ',');
-	c->any_part = true;
-	buf_adds(c->out, "{\"type\":\"text\",\"text\":");
-	json_add_string(c->out, text, strlen(text));
-	buf_adds(c->out, ",\"state\":\"done\"}");
+	json_begin_object(c->out);
+	json_put_text(c->out, "type", "text");
+	json_put_text(c->out, "text", text);
+	json_put_text(c->out, "state", "done");
+	json_end_object(c->out);
 }
 
 static int add_parts(struct chat *c, const struct event *ev, struct err *e)
 {
-	struct buf b = BUF_MAX(64u << 20);
 	struct part_row *rows;
 	int n = part_read(c->file, event_pos(ev->session, ev->seq), &rows,
 			  c->arena, e);
 
-	if (n > 0) {
-		part_ui_json(rows, n, &b); /* with brackets */
-		if (c->any_part)
-			buf_addc(c->out, ',');
-		buf_add(c->out, b.p + 1, b.n - 2);
-		c->any_part = true;
-	}
-	buf_fini(&b);
+	if (n > 0)
+		part_ui_json(rows, n, c->out);
 	return n;
 }
 

@@ -34,14 +34,13 @@ int delivery_event_claimed(struct channel *c, const struct delivery_taken *rows,
 		.at = now, .kind = "deliveries", .subject = c->name};
 	int rc;
 
-	buf_addf(&body, "{\"state\":\"%s\",\"ids\":[",
-		 delivery_state_word(DELIVERY_SENDING));
-	for (int i = 0; i < n; i++) {
-		buf_adds(&body, i ? ",\"" : "\"");
-		buf_adds(&body, rows[i].row.id);
-		buf_addc(&body, '"');
-	}
-	buf_adds(&body, "]}");
+	json_begin_object(&body);
+	json_put_text(&body, "state", delivery_state_word(DELIVERY_SENDING));
+	json_put_array(&body, "ids");
+	for (int i = 0; i < n; i++)
+		json_add_text(&body, rows[i].row.id);
+	json_end_array(&body);
+	json_end_object(&body);
 	told.body = body.p;
 	rc = buf_ok(&body, "the claims", e);
 	if (rc == 0)

@@ -22,65 +22,61 @@
 #define ROW_BYTES     4096         /* what a message has beside its text */
 #define WHOLE_MAX     9007199254740992.0
 
+/* Writes the members of the answer's data. */
 typedef int rpc_method(struct supervisor *s, const char *channel,
-		       const cJSON *params, cJSON *data, struct err *e);
+		       const cJSON *params, struct buf *data, struct err *e);
 
-static void add_time(cJSON *o, const char *name, int64_t at)
+static void put_time(struct buf *b, const char *name, int64_t at)
 {
 	char text[CLOCK_TEXT];
 
-	cJSON_AddStringToObject(o, name, clock_text(at, text));
+	json_put_text(b, name, clock_text(at, text));
 }
 
 static int channels_list(struct supervisor *s, const char *channel,
-			 const cJSON *params, cJSON *data, struct err *e)
+			 const cJSON *params, struct buf *data, struct err *e)
 {
 	struct conversation_filter in = {channel, INT64_MAX, "~", HISTORY_MAX};
 	struct lists it;
-	cJSON *list = cJSON_AddArrayToObject(data, "channels");
 	struct conversation_row row;
 
 	(void)params;
 	if (lists_open(&it, s->db, LISTS_CONVERSATIONS, &in, e))
 		return -1;
+	json_put_array(data, "channels");
 	while (lists_next(&it, &row)) {
-		cJSON *o = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(o, "id", row.peer);
-		cJSON_AddStringToObject(o, "name",
-					row.title ? row.title : row.peer);
-		cJSON_AddStringToObject(o, "type", row.kind);
-		cJSON_AddStringToObject(o, "agent_id",
-					row.agent ? row.agent : "");
-		add_time(o, "created_at", row.created_at);
-		add_time(o, "last_message_at", row.last_message_at);
-		cJSON_AddItemToArray(list, o);
+		json_begin_object(data);
+		json_put_text(data, "id", row.peer);
+		json_put_text(data, "name", row.title ? row.title : row.peer);
+		json_put_text(data, "type", row.kind);
+		json_put_text(data, "agent_id", row.agent ? row.agent : "");
+		put_time(data, "created_at", row.created_at);
+		put_time(data, "last_message_at", row.last_message_at);
+		json_end_object(data);
 	}
+	json_end_array(data);
 	return lists_close(&it, e);
 }
 
-static void add_message(cJSON *list, const struct history_row *row)
+static void add_message(struct buf *list, const struct history_row *row)
 {
 	struct err ignored;
 	cJSON *body = json_parse("body", row->body, strlen(row->body),
 				 &ignored);
-	cJSON *o = cJSON_CreateObject();
 	char *text = strndup(json_text(body, "text", ""), TEXT_MAX);
 
 	if (!text)
 		abort();
 	text_end_whole(text);
-	cJSON_AddStringToObject(o, "id", row->id);
-	cJSON_AddStringToObject(o, "sender_id", row->sender);
-	cJSON_AddStringToObject(o, "role", row->role);
-	cJSON_AddStringToObject(o, "content_type", "text");
-	cJSON_AddStringToObject(o, "body", text);
-	if (cJSON_GetObjectItem(body, "attachments"))
-		cJSON_AddItemToObject(
-			o, "attachments",
-			cJSON_DetachItemFromObject(body, "attachments"));
-	add_time(o, "ts", row->at);
-	cJSON_AddItemToArray(list, o);
+	json_begin_object(list);
+	json_put_text(list, "id", row->id);
+	json_put_text(list, "sender_id", row->sender);
+	json_put_text(list, "role", row->role);
+	json_put_text(list, "content_type", "text");
+	json_put_text(list, "body", text);
+	json_put(list, "attachments", json_member(body, "attachments"));
+	put_time(list, "ts", row->at);
+	json_end_object(list);
 	cJSON_Delete(body);
 	free(text);
 }
@@ -117,35 +113,40 @@ static int read_after(struct supervisor *s, const cJSON *params, int64_t *at,
 }
 
 /* As many as fit into an answer; `truncated` says that there are more. */
-static int add_history(struct supervisor *s, const struct history_filter *in,
-		       cJSON *data, struct err *e)
+static int put_history(struct supervisor *s, const struct history_filter *in,
+		       struct buf *data, struct err *e)
 {
 	struct sql_rows it = sql_rows(s->db,
 				      in->after == OPT_NONE
 					      ? Q_CONVERSATION_HISTORY
 					      : Q_CONVERSATION_HISTORY_AFTER,
 				      in);
-	cJSON *list = cJSON_AddArrayToObject(data, "messages");
 	struct history_row row;
 	size_t room = HISTORY_BYTES;
+	bool truncated = false;
 
+	json_put_array(data, "messages");
 	while (sql_next(&it, &row)) {
 		size_t n = strlen(row.body);
 
 		n = ROW_BYTES +
 		    (n < TEXT_MAX * ESCAPED ? n : TEXT_MAX * ESCAPED);
 		if (n > room) {
-			cJSON_AddTrueToObject(data, "truncated");
+			truncated = true;
 			break;
 		}
 		room -= n;
-		add_message(list, &row);
+		add_message(data, &row);
 	}
+	json_end_array(data);
+	if (truncated)
+		json_put_bool(data, "truncated", true);
 	return sql_end(&it, e);
 }
 
 static int messages_history(struct supervisor *s, const char *channel,
-			    const cJSON *params, cJSON *data, struct err *e)
+			    const cJSON *params, struct buf *data,
+			    struct err *e)
 {
 	int64_t limit = json_i64(params, "limit", 50);
 	struct arena a = {0};
@@ -164,7 +165,7 @@ static int messages_history(struct supervisor *s, const char *channel,
 			     "a whole number");
 	else
 		rc = read_after(s, params, &in.after, e) ||
-				     add_history(s, &in, data, e)
+				     put_history(s, &in, data, e)
 			     ? -1
 			     : 0;
 	arena_fini(&a);
@@ -179,42 +180,48 @@ static const struct {
 	{"messages.history", messages_history},
 };
 
-static void add_rpc_error(cJSON *answer, const char *code, const char *text)
+static void put_error(struct buf *answer, const char *code, const char *text)
 {
-	cJSON *error;
+	json_put_text(answer, "status", "error");
+	json_put_object(answer, "error");
+	json_put_text(answer, "code", code);
+	json_put_text(answer, "message", text);
+	json_end_object(answer);
+}
 
-	cJSON_AddStringToObject(answer, "status", "error");
-	error = cJSON_AddObjectToObject(answer, "error");
-	cJSON_AddStringToObject(error, "code", code);
-	cJSON_AddStringToObject(error, "message", text);
+static void put_result(struct supervisor *s, const char *channel,
+		       rpc_method *method, const cJSON *params,
+		       struct buf *answer)
+{
+	struct buf data = BUF_MAX(ANSWER_MAX);
+	struct err e;
+
+	json_begin_object(&data);
+	if (method(s, channel, params, &data, &e) ||
+	    buf_ok(&data, "the answer", &e)) {
+		put_error(answer,
+			  e.code == ERR_INVALID ? "invalid_params" : "internal",
+			  e.text);
+	} else {
+		json_end_object(&data);
+		json_put_text(answer, "status", "ok");
+		json_put_raw(answer, "data", data.p);
+	}
+	buf_fini(&data);
 }
 
 static void call(struct supervisor *s, const char *channel, const cJSON *req,
-		 cJSON *answer)
+		 struct buf *answer)
 {
 	const char *name = json_text(req, "method", "");
-	cJSON *data;
-	struct err e;
 
-	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-		if (strcmp(methods[i].name, name) != 0)
-			continue;
-		data = cJSON_CreateObject();
-		if (methods[i].call(s, channel,
-				    cJSON_GetObjectItem(req, "params"), data,
-				    &e)) {
-			cJSON_Delete(data);
-			add_rpc_error(answer,
-				      e.code == ERR_INVALID ? "invalid_params"
-							    : "internal",
-				      e.text);
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+		if (strcmp(methods[i].name, name) == 0) {
+			put_result(s, channel, methods[i].call,
+				   json_member(req, "params"), answer);
 			return;
 		}
-		cJSON_AddStringToObject(answer, "status", "ok");
-		cJSON_AddItemToObject(answer, "data", data);
-		return;
-	}
-	add_rpc_error(answer, "method_not_found", "Unknown method");
+	put_error(answer, "method_not_found", "Unknown method");
 }
 
 int device_rpc_answer(struct supervisor *s, const char *channel,
@@ -223,7 +230,6 @@ int device_rpc_answer(struct supervisor *s, const char *channel,
 {
 	const char *text = json_text(m->body, "text", "");
 	cJSON *req = json_parse("request", text, strlen(text), e);
-	cJSON *body = cJSON_CreateObject(), *answer;
 	struct buf out = BUF_MAX(ANSWER_MAX);
 	struct delivery_new d = {.channel = channel,
 				 .conversation = conversation,
@@ -233,13 +239,15 @@ int device_rpc_answer(struct supervisor *s, const char *channel,
 	struct id id;
 	int rc;
 
-	cJSON_AddStringToObject(body, "request_id", m->request);
-	answer = cJSON_AddObjectToObject(body, "json");
+	json_begin_object(&out);
+	json_put_text(&out, "request_id", m->request);
+	json_put_object(&out, "json");
 	if (req)
-		call(s, channel, req, answer);
+		call(s, channel, req, &out);
 	else
-		add_rpc_error(answer, "invalid_request", e->text);
-	json_add(&out, body);
+		put_error(&out, "invalid_request", e->text);
+	json_end_object(&out);
+	json_end_object(&out);
 	d.body = out.p;
 	rc = buf_ok(&out, "the answer", e);
 	if (rc == 0)
@@ -251,7 +259,6 @@ int device_rpc_answer(struct supervisor *s, const char *channel,
 	channel_hint_due(s, channel);
 	arena_fini(&a);
 	cJSON_Delete(req);
-	cJSON_Delete(body);
 	buf_fini(&out);
 	return rc;
 }

@@ -9,11 +9,11 @@
 
 #define INLINE_MAX (256 << 10) /* larger ones are files for a plugin */
 
-static void time_member(struct buf *b, const char *name, int64_t at)
+static void put_time(struct buf *b, const char *name, int64_t at)
 {
 	char text[CLOCK_TEXT];
 
-	json_add_member(b, name, clock_text(at, text));
+	json_put_text(b, name, clock_text(at, text));
 }
 
 /* --- attachments ------------------------------------------------------ */
@@ -29,11 +29,13 @@ static int add_bytes(struct sql *db, const char *media, struct buf *out,
 		return err_set(e, ERR_NOTFOUND, "attachment %s is gone", media);
 	if (found < 0)
 		return -1;
+	json_begin_string(out);
 	base64_add(out, row.bytes.p, row.bytes.n);
+	json_end_string(out);
 	return 0;
 }
 
-static int add_inline(const struct inflight *p, struct buf *out,
+static int put_inline(const struct inflight *p, struct buf *out,
 		      struct arena *a, struct err *e)
 {
 	struct sql *db = p->channel->sup->db;
@@ -44,67 +46,60 @@ static int add_inline(const struct inflight *p, struct buf *out,
 
 	if (n <= 0)
 		return n;
-	buf_adds(out, ",\"attachments\":[");
+	json_put_array(out, "attachments");
 	for (int i = 0; i < n; i++) {
-		buf_adds(out, i ? ",{" : "{");
-		json_add_member(out, "name", rows[i].name);
-		json_add_member(out, "type", rows[i].mime);
-		json_add_member(out, "sha256", rows[i].sha256);
-		buf_addf(out, ",\"size\":%lld,\"base64\":\"",
-			 (long long)rows[i].size);
+		json_begin_object(out);
+		json_put_text(out, "name", rows[i].name);
+		json_put_text(out, "type", rows[i].mime);
+		json_put_text(out, "sha256", rows[i].sha256);
+		json_put_int(out, "size", rows[i].size);
+		json_key(out, "base64");
 		if (add_bytes(db, rows[i].media, out, a, e))
 			return -1;
-		buf_adds(out, "\"}");
+		json_end_object(out);
 	}
-	buf_addc(out, ']');
+	json_end_array(out);
 	return 0;
 }
 
 /* The rest of the body: whatever the agent put into it. */
-static void add_body(const cJSON *body, bool attachments, struct buf *out)
+static void put_body(const cJSON *body, bool attachments, struct buf *out)
 {
 	const cJSON *v;
 
 	cJSON_ArrayForEach(v, body)
 	{
-		if (!attachments && !strcmp(v->string, "attachments"))
-			continue;
-		buf_addc(out, ',');
-		json_add_string(out, v->string, strlen(v->string));
-		buf_addc(out, ':');
-		json_add(out, v);
+		if (attachments || strcmp(v->string, "attachments") != 0)
+			json_put(out, v->string, v);
 	}
 }
 
 /* Members in front of those of the body. */
-static void add_head(const struct inflight *p, struct buf *out)
+static void put_head(const struct inflight *p, struct buf *out)
 {
 	const struct delivery_claim_row *r = &p->row;
 
-	buf_addc(out, '{');
-	json_add_member(out, "id", r->id);
-	json_add_member(out, "channel", p->channel->name);
-	json_add_member(out, "conversation", r->peer);
-	json_add_member(out, "thread",
-			r->thread && r->thread[0] ? r->thread : NULL);
-	json_add_member(out, "reply_to", r->reply_to);
-	json_add_member(out, "agent", r->agent);
-	json_add_member(out, "session", r->session);
-	time_member(out, "created_at", r->created_at);
+	json_put_text(out, "id", r->id);
+	json_put_text(out, "channel", p->channel->name);
+	json_put_text(out, "conversation", r->peer);
+	json_put_text(out, "thread",
+		      r->thread && r->thread[0] ? r->thread : NULL);
+	json_put_text(out, "reply_to", r->reply_to);
+	json_put_text(out, "agent", r->agent);
+	json_put_text(out, "session", r->session);
+	put_time(out, "created_at", r->created_at);
 }
 
 /* The body as it is: an object, as rows hold only such, and nothing in it has
  * to be put in or taken out. False: look at it. */
-static bool add_as_is(const char *body, struct buf *out)
+static bool put_as_is(const char *body, struct buf *out)
 {
 	size_t n = strlen(body);
 
 	if (n < 2 || body[0] != '{' || body[n - 1] != '}' ||
 	    strstr(body, "\"attachments\""))
 		return false;
-	if (strspn(body + 1, " \t\r\n") + 2 < n)
-		buf_addc(out, ',');
-	buf_add(out, body + 1, n - 1);
+	json_put_members(out, body);
 	return true;
 }
 
@@ -116,16 +111,19 @@ int envelope_write_data(const struct inflight *p, bool inline_media,
 	cJSON *body;
 	int rc = 0;
 
-	add_head(p, out);
-	if (add_as_is(text, out))
+	json_begin_object(out);
+	put_head(p, out);
+	if (put_as_is(text, out)) {
+		json_end_object(out);
 		return buf_ok(out, "the message", e);
+	}
 	body = json_parse("body", text, strlen(text), e);
 	if (!body)
 		return -1;
-	add_body(body, !inline_media, out);
+	put_body(body, !inline_media, out);
 	if (inline_media)
-		rc = add_inline(p, out, &a, e);
-	buf_addc(out, '}');
+		rc = put_inline(p, out, &a, e);
+	json_end_object(out);
 	cJSON_Delete(body);
 	arena_fini(&a);
 	return rc ? -1 : buf_ok(out, "the message", e);
@@ -151,17 +149,31 @@ static int add_item(const struct inflight *p, const struct media_use_row *m,
 
 	if (blob_materialise(s->db, m, dir.text, &path, a, e))
 		return -1;
-	buf_addf(out, "%s{\"content_type\":\"%s\",\"body\":\"",
-		 out->p[out->n - 1] == '[' ? "" : ",", content_type(m->mime));
-	if (m->size <= INLINE_MAX && add_bytes(s->db, m->media, out, a, e))
+	json_begin_object(out);
+	json_put_text(out, "content_type", content_type(m->mime));
+	json_key(out, "body");
+	if (m->size > INLINE_MAX)
+		json_add_text(out, "");
+	else if (add_bytes(s->db, m->media, out, a, e))
 		return -1;
-	buf_adds(out, "\",\"metadata\":{");
-	json_add_member(out, "name", m->name);
-	json_add_member(out, "mime_type", m->mime);
-	json_add_member(out, "sha256", m->sha256);
-	json_add_member(out, "path", path);
-	buf_addf(out, ",\"size\":%lld}}", (long long)m->size);
+	json_put_object(out, "metadata");
+	json_put_text(out, "name", m->name);
+	json_put_text(out, "mime_type", m->mime);
+	json_put_text(out, "sha256", m->sha256);
+	json_put_text(out, "path", path);
+	json_put_int(out, "size", m->size);
+	json_end_object(out);
+	json_end_object(out);
 	return 0;
+}
+
+static void add_content(struct buf *out, const char *type, const char *body)
+{
+	json_begin_object(out);
+	json_put_text(out, "content_type", type);
+	json_put_text(out, "body", body);
+	json_put_raw(out, "metadata", "{}");
+	json_end_object(out);
 }
 
 static int add_message_content(const struct inflight *p, const cJSON *body,
@@ -175,38 +187,36 @@ static int add_message_content(const struct inflight *p, const cJSON *body,
 			    &a, e);
 	int rc = n < 0 ? -1 : 0;
 
-	if (text[0] || n == 0) {
-		buf_adds(out, "{\"content_type\":\"text\",\"body\":");
-		json_add_string(out, text, strlen(text));
-		buf_adds(out, ",\"metadata\":{}}");
-	}
+	if (text[0] || n == 0)
+		add_content(out, "text", text);
 	for (int i = 0; i < n && rc == 0; i++)
 		rc = add_item(p, &rows[i], out, &a, e);
 	arena_fini(&a);
 	return rc;
 }
 
-static void add_routing(const struct inflight *p, struct buf *out)
+static void put_routing(const struct inflight *p, struct buf *out)
 {
 	const struct delivery_claim_row *r = &p->row;
 	struct buf from = BUF_MAX(256);
 
 	buf_addf(&from, "agent:%s", r->agent ? r->agent : "skep");
-	buf_adds(out, "\"routing\":{");
-	json_add_member(out, "id", r->id);
-	json_add_member(out, "channel", p->channel->name);
-	json_add_member(out, "direction", "outbound");
-	json_add_member(out, "sender_id", from.p);
-	json_add_member(out, "recipient_id", r->peer);
-	time_member(out, "timestamp", r->created_at);
-	buf_adds(out, ",\"metadata\":{");
-	json_add_member(out, "attempt", p->attempt.text);
-	json_add_member(out, "channel_id", r->peer);
-	json_add_member(out, "thread",
-			r->thread && r->thread[0] ? r->thread : NULL);
-	json_add_member(out, "reply_to", r->reply_to);
-	json_add_member(out, "session", r->session);
-	buf_adds(out, "}}");
+	json_put_object(out, "routing");
+	json_put_text(out, "id", r->id);
+	json_put_text(out, "channel", p->channel->name);
+	json_put_text(out, "direction", "outbound");
+	json_put_text(out, "sender_id", from.p);
+	json_put_text(out, "recipient_id", r->peer);
+	put_time(out, "timestamp", r->created_at);
+	json_put_object(out, "metadata");
+	json_put_text(out, "attempt", p->attempt.text);
+	json_put_text(out, "channel_id", r->peer);
+	json_put_text(out, "thread",
+		      r->thread && r->thread[0] ? r->thread : NULL);
+	json_put_text(out, "reply_to", r->reply_to);
+	json_put_text(out, "session", r->session);
+	json_end_object(out);
+	json_end_object(out);
 	buf_fini(&from);
 }
 
@@ -220,34 +230,27 @@ int envelope_write(const struct inflight *p, struct buf *out, struct err *e)
 
 	if (!body)
 		return -1;
-	buf_adds(out, "{\"version\":\"0.1\",\"message_type\":");
-	buf_adds(out, event     ? "\"event\","
-		      : request ? "\"response\","
-				: "\"message\",");
-	if (request) {
-		buf_adds(out, "\"request_id\":");
-		json_add_string(out, request, strlen(request));
-		buf_addc(out, ',');
-	}
-	add_routing(p, out);
-	buf_adds(out, ",\"content\":[");
+	json_begin_object(out);
+	json_put_text(out, "version", "0.1");
+	json_put_text(out, "message_type",
+		      event     ? "event"
+		      : request ? "response"
+				: "message");
+	json_put_text(out, "request_id", request);
+	put_routing(p, out);
+	json_put_array(out, "content");
 	if (request) {
 		struct buf text = BUF_MAX(16u << 20);
 
 		json_add(&text, json);
-		buf_adds(out, "{\"content_type\":\"json\",\"body\":");
-		json_add_string(out, text.p, text.n);
-		buf_adds(out, ",\"metadata\":{}}");
+		add_content(out, "json", text.p);
 		buf_fini(&text);
 	} else if (!event) {
 		rc = add_message_content(p, body, out, e);
 	}
-	buf_addc(out, ']');
-	if (event) {
-		buf_adds(out, ",\"event\":");
-		json_add(out, event);
-	}
-	buf_addc(out, '}');
+	json_end_array(out);
+	json_put(out, "event", event);
+	json_end_object(out);
 	cJSON_Delete(body);
 	return rc ? -1 : buf_ok(out, "the message", e);
 }

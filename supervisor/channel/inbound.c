@@ -59,15 +59,14 @@ static const char *make_options(struct inbound_ctx *t)
 	struct buf b = BUF_MAX(16384);
 	const char *out;
 
-	buf_addf(&b,
-		 "{\"reply\":{\"channel\":\"%s\",\"conversation\":\"%s\","
-		 "\"reply_to\":",
-		 t->row.channel, t->conversation.id);
-	json_add_string(&b, t->row.external_id, strlen(t->row.external_id));
-	buf_addc(&b, '}');
-	if (t->attached)
-		buf_addf(&b, ",\"media\":\"%s\"", t->row.id);
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_object(&b, "reply");
+	json_put_text(&b, "channel", t->row.channel);
+	json_put_text(&b, "conversation", t->conversation.id);
+	json_put_text(&b, "reply_to", t->row.external_id);
+	json_end_object(&b);
+	json_put_text(&b, "media", t->attached ? t->row.id : NULL);
+	json_end_object(&b);
 	out = arena_text(&t->arena, b.p);
 	buf_fini(&b);
 	return out;

@@ -32,7 +32,9 @@ static int log_agent_event(struct supervisor *s, const char *name,
 	};
 	int rc;
 
-	buf_addf(&body, "{\"change\":\"%s\"}", what);
+	json_begin_object(&body);
+	json_put_text(&body, "change", what);
+	json_end_object(&body);
 	in.body = body.p;
 	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, &in, e);
 	buf_fini(&body);

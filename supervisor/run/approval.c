@@ -25,7 +25,9 @@ static int log_host(struct supervisor *s, const char *id, const char *agent,
 	};
 	int rc;
 
-	buf_addf(&body, "{\"state\":\"%s\"}", state);
+	json_begin_object(&body);
+	json_put_text(&body, "state", state);
+	json_end_object(&body);
 	in.body = body.p;
 	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, &in, e);
 	buf_fini(&body);
@@ -47,11 +49,12 @@ static int send_answer(struct supervisor *s, const struct approval_row *row,
 	struct active_run *l = active_run_find(&s->runs->active, row->run);
 	int rc;
 
-	json_add_member(&body, "key", row->key);
-	json_add_member(&body, "decision", answer->allow ? "allow" : "deny");
-	json_add_member(&body, "note", answer->note);
-	json_add_member(&body, "choice", answer->choice);
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_text(&body, "key", row->key);
+	json_put_text(&body, "decision", answer->allow ? "allow" : "deny");
+	json_put_text(&body, "note", answer->note);
+	json_put_text(&body, "choice", answer->choice);
+	json_end_object(&body);
 	in.body = body.p;
 	rc = buf_ok(&body, "the note", e);
 	if (rc == 0)

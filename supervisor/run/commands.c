@@ -158,11 +158,11 @@ static int add_command(struct supervisor *s, const char *run, const char *verb,
 	return sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
 }
 
-static int text_body(struct buf *b, const char *key, const char *text)
+static void text_body(struct buf *b, const char *key, const char *text)
 {
-	buf_addf(b, "{\"%s\":", key);
-	json_add_string(b, text, strlen(text));
-	return buf_addc(b, '}');
+	json_begin_object(b);
+	json_put_text(b, key, text);
+	json_end_object(b);
 }
 
 /* Requests the end of a run in any state that has a process. */

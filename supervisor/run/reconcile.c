@@ -55,7 +55,9 @@ static int write_end(struct reconcile_job *j, struct agent_file *f,
 	struct event_new last = {.type = "run_finished", .parent = WRITER_LEAF};
 	struct event_ref ref;
 	struct writer w;
-	char body[160], key[96];
+	struct buf body = BUF_MAX(1024);
+	char key[96];
+	int rc;
 
 	if (writer_open(&w, f, j->session, &who, e) ||
 	    part_abort_open(&w, j->reason, e) < 0)
@@ -64,13 +66,17 @@ static int write_end(struct reconcile_job *j, struct agent_file *f,
 		return run_abandon(f, j->id, j->reason, e);
 	if (part_abort_awaiting(&w, j->reason, e) < 0)
 		return -1;
-	snprintf(body, sizeof body,
-		 "{\"outcome\":\"%s\",\"reason\":\"%s\",\"by\":\"skepd\"}",
-		 j->status, j->reason);
+	json_begin_object(&body);
+	json_put_text(&body, "outcome", j->status);
+	json_put_text(&body, "reason", j->reason);
+	json_put_text(&body, "by", "skepd");
+	json_end_object(&body);
 	snprintf(key, sizeof key, "%s/%lld/end", j->id, (long long)j->attempt);
-	last.body = body;
+	last.body = body.p;
 	last.key = key;
-	return writer_end_run(&w, &last, j->status, j->reason, &ref, e);
+	rc = writer_end_run(&w, &last, j->status, j->reason, &ref, e);
+	buf_fini(&body);
+	return rc;
 }
 
 static int reconcile_open(struct reconcile_job *j, struct agent_file *f,

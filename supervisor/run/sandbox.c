@@ -4,7 +4,6 @@
 #include "lib/base/log.h"
 #include "lib/sandbox/support.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +13,11 @@ static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
 
 static void add_limits(const struct active_run *l, struct buf *out)
 {
-	char before = '{';
-
-	for (int i = 0; i < CGROUP_LIMITS; i++) {
-		if (!l->limits[i].dir[0])
-			continue;
-		buf_addf(out, "%c\"%s\":%" PRId64, before, names[i],
-			 l->limits[i].max);
-		before = ',';
-	}
-	buf_adds(out, before == '{' ? "{}" : "}");
+	json_begin_object(out);
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (l->limits[i].dir[0])
+			json_put_int(out, names[i], l->limits[i].max);
+	json_end_object(out);
 }
 
 int run_sandbox_make(struct active_run *l, const struct sandbox_spec *spec,

@@ -237,12 +237,6 @@ static const char *ui_tool_state(const char *state)
 	return "input-available";
 }
 
-static void add_stored(struct buf *out, const char *name, const char *json)
-{
-	buf_addf(out, ",\"%s\":", name);
-	json_add_stored(out, json);
-}
-
 static void add_tool(const struct part_row *r, struct buf *out)
 {
 	const char *state = ui_tool_state(r->state);
@@ -250,26 +244,28 @@ static void add_tool(const struct part_row *r, struct buf *out)
 
 	snprintf(place, sizeof place, "%" PRId64 "-%" PRId64, event_seq(r->pos),
 		 r->idx);
-	buf_adds(out, "{\"type\":\"dynamic-tool\"");
-	json_add_member(out, "toolName", r->name ? r->name : "tool");
-	json_add_member(out, "toolCallId", r->call_id ? r->call_id : place);
-	json_add_member(out, "state", state);
-	add_stored(out, "input", r->input ? r->input : "{}");
+	json_begin_object(out);
+	json_put_text(out, "type", "dynamic-tool");
+	json_put_text(out, "toolName", r->name ? r->name : "tool");
+	json_put_text(out, "toolCallId", r->call_id ? r->call_id : place);
+	json_put_text(out, "state", state);
+	json_put_stored(out, "input", r->input ? r->input : "{}");
 	if (!strcmp(state, "output-available"))
-		add_stored(out, "output", r->output ? r->output : "null");
+		json_put_stored(out, "output", r->output ? r->output : "null");
 	if (!strcmp(state, "output-error"))
-		json_add_member(out, "errorText",
-				r->output ? r->output : r->state);
-	buf_addc(out, '}');
+		json_put_text(out, "errorText",
+			      r->output ? r->output : r->state);
+	json_end_object(out);
 }
 
 static void add_text_part(const struct part_row *r, struct buf *out)
 {
-	buf_addf(out, "{\"type\":\"%s\"", r->kind);
-	json_add_member(out, "text", r->text);
-	json_add_member(out, "state",
-			!strcmp(r->state, "streaming") ? "streaming" : "done");
-	buf_addc(out, '}');
+	json_begin_object(out);
+	json_put_text(out, "type", r->kind);
+	json_put_text(out, "text", r->text);
+	json_put_text(out, "state",
+		      !strcmp(r->state, "streaming") ? "streaming" : "done");
+	json_end_object(out);
 }
 
 /* A member of the part's meta as text, or `other`. */
@@ -277,20 +273,20 @@ static void add_meta_text(const cJSON *meta, struct buf *out,
 			  const char *member, const char *from,
 			  const char *other)
 {
-	json_add_member(out, member, json_text(meta, from, other));
+	json_put_text(out, member, json_text(meta, from, other));
 }
 
 static void add_file_part(const struct part_row *r, struct buf *out)
 {
 	cJSON *meta = cJSON_Parse(r->meta);
 
-	buf_adds(out, "{\"type\":\"file\"");
+	json_begin_object(out);
+	json_put_text(out, "type", "file");
 	add_meta_text(meta, out, "mediaType", "mediaType",
 		      "application/octet-stream");
 	add_meta_text(meta, out, "url", "url", r->text);
-	if (r->name)
-		json_add_member(out, "filename", r->name);
-	buf_addc(out, '}');
+	json_put_text(out, "filename", r->name);
+	json_end_object(out);
 	cJSON_Delete(meta);
 }
 
@@ -299,10 +295,10 @@ static void add_data(const struct part_row *r, struct buf *out)
 	struct buf type = BUF_MAX(4096);
 
 	buf_addf(&type, "data-%s", r->name ? r->name : "value");
-	buf_adds(out, "{\"type\":");
-	json_add_string(out, type.p, type.n);
-	add_stored(out, "data", r->output ? r->output : "null");
-	buf_addc(out, '}');
+	json_begin_object(out);
+	json_put_text(out, "type", type.p);
+	json_put_stored(out, "data", r->output ? r->output : "null");
+	json_end_object(out);
 	buf_fini(&type);
 }
 
@@ -321,11 +317,6 @@ static void add_part_json(const struct part_row *r, struct buf *out)
 
 void part_ui_json(const struct part_row *rows, int n, struct buf *out)
 {
-	buf_addc(out, '[');
-	for (int i = 0; i < n; i++) {
-		if (i > 0)
-			buf_addc(out, ',');
+	for (int i = 0; i < n; i++)
 		add_part_json(&rows[i], out);
-	}
-	buf_addc(out, ']');
 }

@@ -86,7 +86,7 @@ int part_abort_awaiting(struct writer *w, const char *reason, struct err *e);
 int part_abort_rest(struct writer *w, int64_t first, const char *reason,
 		    struct err *e);
 
-/* The parts as an AI SDK client takes them (UIMessage.parts), appended to out. */
+/* The parts as an AI SDK client takes them: the elements of UIMessage.parts. */
 void part_ui_json(const struct part_row *rows, int n, struct buf *out);
 
 #endif

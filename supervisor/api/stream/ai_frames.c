@@ -24,24 +24,23 @@ void ai_frames_fini(struct ai_frames *f)
 static void begin_frame(struct ai_frames *f, const char *type)
 {
 	buf_clear(&f->frame);
-	buf_addf(&f->frame, "{\"type\":\"%s\"", type);
+	json_begin_object(&f->frame);
+	json_put_text(&f->frame, "type", type);
 }
 
 static void add_string(struct ai_frames *f, const char *name, const char *value)
 {
-	buf_addf(&f->frame, ",\"%s\":", name);
-	json_add_string(&f->frame, value, strlen(value));
+	json_put_text(&f->frame, name, value);
 }
 
 static void add_json(struct ai_frames *f, const char *name, const char *value)
 {
-	buf_addf(&f->frame, ",\"%s\":", name);
-	json_add_stored(&f->frame, value);
+	json_put_stored(&f->frame, name, value);
 }
 
 static void end_frame(struct ai_frames *f)
 {
-	buf_addc(&f->frame, '}');
+	json_end_object(&f->frame);
 	f->send(f->arg, &f->frame);
 }
 
@@ -338,9 +337,7 @@ static void add_data(struct ai_frames *f, const struct tail_item *item)
 
 	buf_addf(&type, "data-%s",
 		 item->part->name ? item->part->name : "value");
-	buf_clear(&f->frame);
-	buf_adds(&f->frame, "{\"type\":");
-	json_add_string(&f->frame, type.p, type.n);
+	begin_frame(f, type.p);
 	add_string(f, "id", part_id(item->seq, item->part->idx, id));
 	add_json(f, "data", item->part->output ? item->part->output : "null");
 	end_frame(f);
@@ -373,10 +370,11 @@ void ai_frames_pause(struct ai_frames *f, const char *cursor)
 	end_frame(f);
 	begin_frame(f, "finish");
 	add_string(f, "finishReason", "tool-calls");
-	buf_adds(&f->frame, ",\"messageMetadata\":{\"" AI_METADATA
-			    "\":{\"" AI_CURSOR "\":");
-	json_add_string(&f->frame, cursor, strlen(cursor));
-	buf_adds(&f->frame, "}}");
+	json_put_object(&f->frame, "messageMetadata");
+	json_put_object(&f->frame, AI_METADATA);
+	add_string(f, AI_CURSOR, cursor);
+	json_end_object(&f->frame);
+	json_end_object(&f->frame);
 	end_frame(f);
 }
 

@@ -1,6 +1,5 @@
 /* The host's own log, as a page or a stream with a cursor that lasts. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "lib/base/text.h"
 #include "supervisor/api/routes.h"
@@ -29,10 +28,11 @@ static int report_gap(struct follower *f, struct err *e)
 		return -1;
 	if (f->seq <= b.last && (b.first == 0 || f->seq + 1 >= b.first))
 		return 0;
-	buf_addf(&data,
-		 "{\"after\":%" PRId64 ",\"first\":%" PRId64
-		 ",\"last\":%" PRId64 "}",
-		 f->seq, b.first, b.last);
+	json_begin_object(&data);
+	json_put_int(&data, "after", f->seq);
+	json_put_int(&data, "first", b.first);
+	json_put_int(&data, "last", b.last);
+	json_end_object(&data);
 	f->seq = b.first && f->seq < b.first ? b.first - 1 : b.last;
 	snprintf(id, sizeof id, "%" PRId64, f->seq);
 	follower_send(f, id, "resync_required", &data);
@@ -82,7 +82,9 @@ static void send_cursor(struct follower *f)
 	char id[24];
 
 	snprintf(id, sizeof id, "%" PRId64, f->seq);
-	buf_addf(&data, "{\"seq\":%" PRId64 "}", f->seq);
+	json_begin_object(&data);
+	json_put_int(&data, "seq", f->seq);
+	json_end_object(&data);
 	follower_send(f, id, "ready", &data);
 	buf_fini(&data);
 }

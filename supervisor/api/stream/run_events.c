@@ -1,56 +1,49 @@
 /* What runs and sessions tell: a page as JSON, or a stream. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "lib/base/text.h"
 #include "schema/agent/transcript/session.h"
 #include "supervisor/api/routes.h"
 #include "supervisor/api/stream/stream_shared.h"
 
-static void add_nullable(struct buf *b, const char *name, const char *text)
+static void put_stored(struct buf *b, const char *name, const char *json)
 {
-	buf_addf(b, ",\"%s\":", name);
-	if (text)
-		json_add_string(b, text, strlen(text));
-	else
-		buf_adds(b, "null");
-}
-
-static void add_stored(struct buf *b, const char *name, const char *json)
-{
-	buf_addf(b, ",\"%s\":", name);
-	json_add_stored(b, json ? json : "null");
+	json_put_stored(b, name, json ? json : "null");
 }
 
 void stream_event_json(struct buf *b, const struct event *ev)
 {
-	buf_addf(b, "{\"seq\":%" PRId64, ev->seq);
-	add_nullable(b, "id", ev->id);
-	add_nullable(b, "type", ev->type);
-	add_nullable(b, "run", ev->run);
-	add_nullable(b, "key", ev->key);
-	buf_addf(b, ",\"parent\":%" PRId64 ",\"at\":%" PRId64, ev->parent,
-		 ev->at);
-	add_stored(b, "body", ev->body);
+	json_begin_object(b);
+	json_put_int(b, "seq", ev->seq);
+	json_put_nullable(b, "id", ev->id);
+	json_put_nullable(b, "type", ev->type);
+	json_put_nullable(b, "run", ev->run);
+	json_put_nullable(b, "key", ev->key);
+	json_put_int(b, "parent", ev->parent);
+	json_put_int(b, "at", ev->at);
+	put_stored(b, "body", ev->body);
 }
 
 void stream_part_json(struct buf *b, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
 
-	buf_addf(b, "{\"seq\":%" PRId64 ",\"idx\":%" PRId64, item->seq, p->idx);
-	add_nullable(b, "kind", p->kind);
-	add_nullable(b, "state", p->state);
+	json_begin_object(b);
+	json_put_int(b, "seq", item->seq);
+	json_put_int(b, "idx", p->idx);
+	json_put_nullable(b, "kind", p->kind);
+	json_put_nullable(b, "state", p->state);
 	if (item->is_new || item->has_values) {
-		add_nullable(b, "name", p->name);
-		add_nullable(b, "call_id", p->call_id);
-		add_stored(b, "input", p->input);
-		add_stored(b, "output", p->output);
-		add_stored(b, "meta", p->meta);
+		json_put_nullable(b, "name", p->name);
+		json_put_nullable(b, "call_id", p->call_id);
+		put_stored(b, "input", p->input);
+		put_stored(b, "output", p->output);
+		put_stored(b, "meta", p->meta);
 	}
-	buf_addf(b, ",\"rev\":%" PRId64 ",\"at\":%" PRId64, p->rev, item->at);
-	add_nullable(b, "text", p->text);
-	buf_addc(b, '}');
+	json_put_int(b, "rev", p->rev);
+	json_put_int(b, "at", item->at);
+	json_put_nullable(b, "text", p->text);
+	json_end_object(b);
 }
 
 /* A page of JSON: events, each with its parts. */
@@ -64,8 +57,10 @@ struct pager {
 
 static void close_event(struct pager *p)
 {
+	if (p->parts)
+		json_end_array(p->out);
 	if (p->open)
-		buf_adds(p->out, p->parts ? "]}" : "}");
+		json_end_object(p->out);
 	p->open = p->parts = false;
 }
 
@@ -79,14 +74,13 @@ static int page_item(void *arg, const struct tail *t,
 		if (p->left == 0)
 			return 1;
 		close_event(p);
-		if (p->out->p[p->out->n - 1] != '[')
-			buf_addc(p->out, ',');
 		stream_event_json(p->out, item->event);
 		p->open = true;
 		p->last = item->seq;
 		p->left--;
 	} else if (p->open && item->seq == p->last) {
-		buf_adds(p->out, p->parts ? "," : ",\"parts\":[");
+		if (!p->parts)
+			json_put_array(p->out, "parts");
 		p->parts = true;
 		stream_part_json(p->out, item);
 	}

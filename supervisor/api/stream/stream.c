@@ -1,7 +1,6 @@
 #include "supervisor/api/stream/stream.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/log.h"
 
@@ -66,9 +65,10 @@ static void fail(struct follower *f, const struct err *e)
 	struct buf b = BUF_MAX(4096);
 
 	log_warn(LT("msg", "stream failed"), LT("why", e->text));
-	buf_addf(&b, "{\"code\":\"%s\",\"detail\":", err_name(e->code));
-	json_add_string(&b, e->text, strlen(e->text));
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_text(&b, "code", err_name(e->code));
+	json_put_text(&b, "detail", e->text);
+	json_end_object(&b);
 	follower_send(f, NULL, "error", &b);
 	buf_fini(&b);
 	http_stream_end(f->stream);

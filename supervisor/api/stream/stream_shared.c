@@ -1,6 +1,5 @@
 #include "supervisor/api/stream/stream_subscriber.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,31 +78,23 @@ static void watch_run(struct shared_stream *t, const struct run_row *row)
 	snprintf(t->watched, sizeof t->watched, "%s", row->id);
 }
 
-static void add_nullable(struct buf *b, const char *name, const char *text)
-{
-	buf_addf(b, ",\"%s\":", name);
-	if (text)
-		json_add_string(b, text, strlen(text));
-	else
-		buf_adds(b, "null");
-}
-
 static void write_status(struct shared_stream *t, const struct run_row *row)
 {
 	struct buf *b = &t->status;
 	struct run_activity live = {0};
 
 	buf_clear(b);
-	buf_addf(b, "{\"state\":\"%s\"", row ? row->state : "idle");
+	json_begin_object(b);
+	json_put_text(b, "state", row ? row->state : "idle");
 	if (row) {
-		add_nullable(b, "run", row->id);
-		buf_addf(b, ",\"attempt\":%" PRId64, row->attempt);
-		add_nullable(b, "reason", row->reason);
-		add_nullable(b, "detail", row->detail);
+		json_put_nullable(b, "run", row->id);
+		json_put_int(b, "attempt", row->attempt);
+		json_put_nullable(b, "reason", row->reason);
+		json_put_nullable(b, "detail", row->detail);
 		if (supervisor_run_activity(t->api->sup, row->id, &live))
-			add_nullable(b, "phase", live.phase);
+			json_put_nullable(b, "phase", live.phase);
 	}
-	buf_addc(b, '}');
+	json_end_object(b);
 	buf_clear(&t->status_frame);
 	sse_format(&t->status_frame, &(struct sse_event){.event = "status",
 							 .data = b->p,
@@ -153,9 +144,10 @@ static void fail(struct shared_stream *t, const struct err *e)
 
 	log_warn(LT("msg", "streams failed"), LT("why", e->text));
 	buf_clear(&t->data);
-	buf_addf(&t->data, "{\"code\":\"%s\"", err_name(e->code));
-	add_nullable(&t->data, "detail", e->text);
-	buf_addc(&t->data, '}');
+	json_begin_object(&t->data);
+	json_put_text(&t->data, "code", err_name(e->code));
+	json_put_text(&t->data, "detail", e->text);
+	json_end_object(&t->data);
 	for (int i = 0; i < 2; i++)
 		for (struct subscriber *s = lists[i], *after; s; s = after) {
 			after = s->next;

@@ -34,8 +34,8 @@ void shared_streams_poll(struct api *w); /* by the timer: some of them look */
 /* At the end, when all streams have been closed. */
 void shared_streams_close(struct api *w);
 
-/* JSON of what is told: schema/agent/watch.c. The event is left without its
- * brace. */
+/* JSON of what is told: schema/agent/watch.c. The caller ends
+ * the object of an event, and may add its parts before. */
 void stream_event_json(struct buf *b, const struct event *ev);
 void stream_part_json(struct buf *b, const struct tail_item *item);
 

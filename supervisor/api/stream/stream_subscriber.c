@@ -67,7 +67,7 @@ static void write_item(struct shared_stream *t, const struct tail_item *item)
 	buf_clear(&t->data);
 	if (item->event) {
 		stream_event_json(&t->data, item->event);
-		buf_addc(&t->data, '}');
+		json_end_object(&t->data);
 	} else {
 		stream_part_json(&t->data, item);
 	}

@@ -70,8 +70,11 @@ static void received(void *arg, const struct command_result *result)
 	struct buf b = BUF_MAX(1024);
 
 	if (p) {
-		buf_addf(&b, "{\"ok\":true,\"id\":\"%s\",\"duplicate\":%s}",
-			 result->id.text, result->changed ? "false" : "true");
+		json_begin_object(&b);
+		json_put_bool(&b, "ok", true);
+		json_put_text(&b, "id", result->id.text);
+		json_put_bool(&b, "duplicate", !result->changed);
+		json_end_object(&b);
 		if (result->failed)
 			plugin_refuse(p, r->id, INTERNAL_ERROR,
 				      result->failed->text);

@@ -5,20 +5,27 @@
 #include "supervisor/channel/attachments.h"
 #include "supervisor/channel/envelope.h"
 
-#include <string.h>
+static void begin_message(struct plugin *p)
+{
+	json_begin_object(&p->outbox);
+	json_put_text(&p->outbox, "jsonrpc", "2.0");
+}
 
+/* The parameters follow. */
 static void begin_request(struct plugin *p, int64_t id, const char *method)
 {
-	buf_adds(&p->outbox, "{\"jsonrpc\":\"2.0\",");
+	begin_message(p);
 	if (id >= 0)
-		buf_addf(&p->outbox, "\"id\":%lld,", (long long)id);
-	buf_addf(&p->outbox, "\"method\":\"%s\",\"params\":", method);
+		json_put_int(&p->outbox, "id", id);
+	json_put_text(&p->outbox, "method", method);
+	json_key(&p->outbox, "params");
 }
 
 /* An outbox that is over its ceiling is a plugin that does not read. */
-static bool end_request(struct plugin *p)
+static bool end_message(struct plugin *p)
 {
-	buf_adds(&p->outbox, "}\n");
+	json_end_object(&p->outbox);
+	buf_addc(&p->outbox, '\n');
 	if (p->outbox.over) {
 		plugin_fail(p, "it does not read its input");
 		return false;
@@ -26,13 +33,8 @@ static bool end_request(struct plugin *p)
 	return plugin_flush(p);
 }
 
-static void add_or_null(struct buf *b, const char *json)
-{
-	buf_adds(b, json ? json : "null");
-}
-
 /* As the row has it now: what it kept before it was started again is there. */
-static void add_cursor(struct plugin *p)
+static void put_cursor(struct plugin *p)
 {
 	const struct channel *c = p->channel;
 	struct channel_row row = {0};
@@ -41,7 +43,7 @@ static void add_cursor(struct plugin *p)
 
 	if (channels_get(c->sup->db, c->name, &row, &a, &e))
 		row.cursor = NULL; /* it was removed just now */
-	add_or_null(&p->outbox, row.cursor);
+	json_put_raw(&p->outbox, "cursor", row.cursor ? row.cursor : "null");
 	arena_fini(&a);
 }
 
@@ -51,24 +53,21 @@ void plugin_configure(struct plugin *p)
 	struct home_path media = channel_media_dir(c);
 
 	begin_request(p, ++p->next_id, "channel.configure");
-	buf_adds(&p->outbox, "{\"name\":");
-	json_add_string(&p->outbox, c->name, strlen(c->name));
-	buf_adds(&p->outbox, ",\"config\":");
-	add_or_null(&p->outbox, c->json);
-	buf_adds(&p->outbox, ",\"cursor\":");
-	add_cursor(p);
-	buf_adds(&p->outbox, ",\"media_dir\":");
-	json_add_string(&p->outbox, media.text, strlen(media.text));
-	buf_addc(&p->outbox, '}');
-	if (end_request(p))
+	json_begin_object(&p->outbox);
+	json_put_text(&p->outbox, "name", c->name);
+	json_put_raw(&p->outbox, "config", c->json ? c->json : "null");
+	put_cursor(p);
+	json_put_text(&p->outbox, "media_dir", media.text);
+	json_end_object(&p->outbox);
+	if (end_message(p))
 		plugin_set_state(p, PLUGIN_CONFIGURING);
 }
 
 void plugin_ping(struct plugin *p)
 {
 	begin_request(p, PLUGIN_PING_ID, "channel.status");
-	buf_adds(&p->outbox, "{}");
-	end_request(p);
+	json_add_raw(&p->outbox, "{}");
+	end_message(p);
 }
 
 void plugin_send_stop(struct plugin *p)
@@ -76,7 +75,9 @@ void plugin_send_stop(struct plugin *p)
 	if (p->in < 0)
 		return;
 	begin_request(p, -1, "channel.stop");
-	buf_adds(&p->outbox, "{}}\n");
+	json_add_raw(&p->outbox, "{}");
+	json_end_object(&p->outbox);
+	buf_addc(&p->outbox, '\n');
 }
 
 static void wait_for(struct plugin *p, struct inflight *delivery)
@@ -113,7 +114,7 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 	begin_request(p, ++p->next_id, "channel.send");
 	buf_add(&p->outbox, delivery->body.p, delivery->body.n);
 	wait_for(p, delivery);
-	end_request(p);
+	end_message(p);
 }
 
 bool plugin_query(struct channel *c, struct inflight *delivery)
@@ -123,39 +124,46 @@ bool plugin_query(struct channel *c, struct inflight *delivery)
 	if (!p->resolves || p->state != PLUGIN_READY || p->in < 0)
 		return false;
 	begin_request(p, ++p->next_id, "channel.status");
-	buf_addf(&p->outbox, "{\"delivery\":\"%s\"}", delivery->row.id);
+	json_begin_object(&p->outbox);
+	json_put_text(&p->outbox, "delivery", delivery->row.id);
+	json_end_object(&p->outbox);
 	wait_for(p, delivery);
-	end_request(p);
+	end_message(p);
 	return true;
 }
 
 /* id is JSON text of a request of theirs. */
 void plugin_answer(struct plugin *p, const char *id, const char *result)
 {
-	buf_addf(&p->outbox, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s", id,
-		 result);
-	end_request(p);
+	begin_message(p);
+	json_put_raw(&p->outbox, "id", id);
+	json_put_raw(&p->outbox, "result", result);
+	end_message(p);
 }
 
 void plugin_refuse(struct plugin *p, const char *id, int code, const char *why)
 {
 	if (!id)
 		return;
-	buf_addf(&p->outbox,
-		 "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,"
-		 "\"message\":",
-		 id, code);
-	json_add_string(&p->outbox, why, strlen(why));
-	buf_addc(&p->outbox, '}');
-	end_request(p);
+	begin_message(p);
+	json_put_raw(&p->outbox, "id", id);
+	json_put_object(&p->outbox, "error");
+	json_put_int(&p->outbox, "code", code);
+	json_put_text(&p->outbox, "message", why);
+	json_end_object(&p->outbox);
+	end_message(p);
 }
 
 void plugin_notify(struct plugin *p, const char *event, const char *ref,
 		   const char *id)
 {
 	begin_request(p, -1, "channel.event");
-	buf_addf(&p->outbox, "{\"event\":\"%s\",\"data\":{\"ref_id\":", event);
-	json_add_string(&p->outbox, ref, strlen(ref));
-	buf_addf(&p->outbox, ",\"id\":\"%s\"}}", id);
-	end_request(p);
+	json_begin_object(&p->outbox);
+	json_put_text(&p->outbox, "event", event);
+	json_put_object(&p->outbox, "data");
+	json_put_text(&p->outbox, "ref_id", ref);
+	json_put_text(&p->outbox, "id", id);
+	json_end_object(&p->outbox);
+	json_end_object(&p->outbox);
+	end_message(p);
 }

@@ -60,13 +60,6 @@ static bool is_in_home(const struct home *h, const char *word,
 	return true;
 }
 
-static void add_path(struct buf *b, const char *path)
-{
-	if (b->p[b->n - 1] != '[')
-		buf_addc(b, ',');
-	json_add_string(b, path, strlen(path));
-}
-
 static void add_programs(struct buf *b, const struct channel *c)
 {
 	struct err ignored; /* it was checked when it was stored */
@@ -78,27 +71,28 @@ static void add_programs(struct buf *b, const struct channel *c)
 	cJSON_ArrayForEach(v, list)
 	{
 		if (is_in_home(&c->sup->home, v->valuestring, &path))
-			add_path(b, path.text);
+			json_add_text(b, path.text);
 	}
 	cJSON_Delete(list);
 }
 
-static void add_shown(struct buf *b, const struct channel *c,
+static void put_shown(struct buf *b, const struct channel *c,
 		      const cJSON *settings)
 {
 	const cJSON *v;
 
-	buf_adds(b, ",\"shown\":[");
-	add_path(b, channel_media_dir(c).text);
+	json_put_array(b, "shown");
+	json_add_text(b, channel_media_dir(c).text);
 	cJSON_ArrayForEach(v, settings)
 	{
 		if (names_secret(v))
-			add_path(b, home_join(&c->sup->home, HOME_CREDENTIALS,
-					      v->valuestring)
-					    .text);
+			json_add_text(b,
+				      home_join(&c->sup->home, HOME_CREDENTIALS,
+						v->valuestring)
+					      .text);
 	}
 	add_programs(b, c);
-	buf_addc(b, ']');
+	json_end_array(b);
 }
 
 /* As ipc/plugin_shim.h has it: a descriptor to read it from; -1. */
@@ -108,12 +102,14 @@ static int make_start_message(const struct channel *c, const cJSON *settings,
 	struct buf b = BUF_MAX(START_MAX);
 	int fd;
 
-	json_add_member(&b, "home", c->sup->home.root);
-	json_add_member(&b, "channel", c->name);
-	buf_addf(&b, ",\"command\":%s,\"sandbox\":", c->command);
+	json_begin_object(&b);
+	json_put_text(&b, "home", c->sup->home.root);
+	json_put_text(&b, "channel", c->name);
+	json_put_raw(&b, "command", c->command);
+	json_key(&b, "sandbox");
 	sandbox_spec_copy(settings, &b);
-	add_shown(&b, c, settings);
-	buf_addc(&b, '}');
+	put_shown(&b, c, settings);
+	json_end_object(&b);
 	fd = buf_ok(&b, "the start message of a plugin", e)
 		     ? -1
 		     : start_text_to_fd(&b, e);

@@ -12,7 +12,6 @@
 #include "supervisor/channel/webhook/receive.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define HTTP_GONE 410
 
@@ -107,12 +106,13 @@ static int make_body(struct buf *b, const struct inflight *p, struct err *e)
 	char at[CLOCK_TEXT];
 
 	buf_clear(b);
-	buf_adds(b, "{\"type\":\"message\",\"timestamp\":\"");
-	buf_adds(b, clock_text(p->row.created_at, at));
-	buf_adds(b, "\",\"data\":");
+	json_begin_object(b);
+	json_put_text(b, "type", "message");
+	json_put_text(b, "timestamp", clock_text(p->row.created_at, at));
+	json_key(b, "data");
 	if (envelope_write_data(p, true, b, e))
 		return -1;
-	buf_addc(b, '}');
+	json_end_object(b);
 	return buf_ok(b, "the message", e);
 }
 

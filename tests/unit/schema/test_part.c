@@ -4,6 +4,7 @@
 #include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
+#include "lib/json/json_write.h"
 #include "schema/agent/transcript/history.h"
 #include "schema/agent/transcript/part.h"
 #include "schema/agent/watch.h"
@@ -264,7 +265,9 @@ static void parts_read_as_an_ai_sdk_client_wants_them(void **state)
 	struct buf out = BUF_MAX(65536);
 
 	(void)state;
+	json_begin_array(&out);
 	part_ui_json(rows, 3, &out);
+	json_end_array(&out);
 	assert_string_equal(
 		out.p,
 		"[{\"type\":\"text\",\"text\":\"hi \\\"you\\\"\",\"state\":"
