@@ -146,15 +146,15 @@ static void problem(const struct err *e)
 	struct output o;
 
 	output_init(&o, stderr, true, true);
-	buf_adds(&b, "{\"title\":");
-	json_add_string(&b, err_word(e->code), strlen(err_word(e->code)));
-	buf_addf(&b, ",\"status\":%d,\"code\":\"%s\",\"exit\":%d,\"retry\":%s,",
-		 err_http_status(e->code), err_name(e->code),
-		 err_exit_status(e->code),
-		 err_is_retryable(e->code) ? "true" : "false");
-	buf_adds(&b, "\"detail\":");
-	json_add_string(&b, e->text, strlen(e->text));
-	fprintf(o.to, "%s}\n", b.p);
+	json_begin_object(&b);
+	json_put_text(&b, "title", err_word(e->code));
+	json_put_int(&b, "status", err_http_status(e->code));
+	json_put_text(&b, "code", err_name(e->code));
+	json_put_int(&b, "exit", err_exit_status(e->code));
+	json_put_bool(&b, "retry", err_is_retryable(e->code));
+	json_put_text(&b, "detail", e->text);
+	json_end_object(&b);
+	fprintf(o.to, "%s\n", b.p);
 	(void)fflush(o.to);
 	buf_fini(&b);
 }

@@ -123,9 +123,9 @@ const char *remote_text(struct cli *cli, const char *name, const char *text)
 	struct buf b = BUF_MAX(ANSWER_MAX);
 	const char *out;
 
-	buf_addf(&b, "{\"%s\":", name);
-	json_add_string(&b, text, strlen(text));
-	buf_addc(&b, '}');
+	json_begin_object(&b);
+	json_put_text(&b, name, text);
+	json_end_object(&b);
 	out = arena_text(&cli->arena, b.p);
 	buf_fini(&b);
 	return out;

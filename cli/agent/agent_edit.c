@@ -159,21 +159,27 @@ static int store(struct cli *cli, void *arg, struct err *e)
 int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
 {
 	struct buf body = BUF_MAX(4u * AGENT_TEXT_MAX);
+	struct buf definition = BUF_MAX(4u * AGENT_TEXT_MAX);
 	struct cli_act act = {.method = "PUT",
 			      .path = agent_url(cli, row->name, ""),
 			      .direct = store,
 			      .arg = row};
 	int rc;
 
-	agent_to_json(row, &body);
-	if (row->is_default) { /* no part of the definition, but of the ask */
-		body.n--;
-		buf_adds(&body, ",\"default\":true}");
-	}
+	agent_to_json(row, &definition);
+	json_begin_object(&body);
+	json_put_members(&body, definition.p);
+	if (row->is_default) /* no part of the definition, but of the ask */
+		json_put_bool(&body, "default", true);
+	json_end_object(&body);
 	act.body = body.p;
-	rc = buf_ok(&body, "the definition", e);
+	rc = buf_ok(&definition, "the definition", e) ||
+			     buf_ok(&body, "the definition", e)
+		     ? -1
+		     : 0;
 	if (!rc)
 		rc = cli_act(cli, &act, e);
+	buf_fini(&definition);
 	buf_fini(&body);
 	return rc;
 }

@@ -116,18 +116,17 @@ static void add_input(struct cli *cli, const cJSON *spec, const char *preset,
 {
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
 
-	buf_adds(b, "{\"config\":");
+	json_begin_object(b);
 	if (config)
-		json_add(b, config);
+		json_put(b, "config", config);
 	else
-		buf_adds(b, "{}");
-	buf_adds(b, ",\"sandbox\":");
+		json_put_raw(b, "config", "{}");
+	json_key(b, "sandbox");
 	sandbox_spec_copy(spec, b);
-	buf_adds(b, ",\"home\":");
-	json_add_string(b, cli->home.root, strlen(cli->home.root));
-	buf_addf(b, ",\"node\":%d,\"prompt\":%s}",
-		 acp_preset_node(preset, config),
-		 cli_flag(cli, "no-prompt") ? "false" : "true");
+	json_put_text(b, "home", cli->home.root);
+	json_put_int(b, "node", acp_preset_node(preset, config));
+	json_put_bool(b, "prompt", !cli_flag(cli, "no-prompt"));
+	json_end_object(b);
 }
 
 static int try_agent(struct cli *cli, const struct agent_row *row,

@@ -1,24 +1,16 @@
 /* approval allow and deny. */
 #include "cli/remote.h"
 
-#include <string.h>
-
 static int answer(struct cli *cli, bool allow, struct err *e)
 {
-	static const char *const texts[] = {"note", "choice"};
 	struct buf body = BUF_MAX(1 << 16);
 	int rc;
 
-	buf_addf(&body, "{\"allow\":%s", allow ? "true" : "false");
-	for (int i = 0; i < 2; i++) {
-		const char *text = cli_option(cli, texts[i]);
-
-		if (!text)
-			continue;
-		buf_addf(&body, ",\"%s\":", texts[i]);
-		json_add_string(&body, text, strlen(text));
-	}
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_bool(&body, "allow", allow);
+	json_put_text(&body, "note", cli_option(cli, "note"));
+	json_put_text(&body, "choice", cli_option(cli, "choice"));
+	json_end_object(&body);
 	rc = buf_ok(&body, "the note", e);
 	if (rc == 0)
 		rc = remote_post(

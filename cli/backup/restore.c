@@ -71,9 +71,9 @@ static int try_swap(struct cli *cli, struct swap *w, struct err *e)
 			      .arg = w};
 	int rc;
 
-	buf_adds(&body, "{\"path\":");
-	json_add_string(&body, w->path, strlen(w->path));
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_text(&body, "path", w->path);
+	json_end_object(&body);
 	act.body = body.p;
 	rc = cli_act(cli, &act, e);
 	buf_fini(&body);

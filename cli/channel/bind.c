@@ -1,12 +1,6 @@
 /* channel bind and unbind. */
 #include "cli/channel/channel_cli.h"
 
-static void add_optional_text(cJSON *o, const char *name, const char *text)
-{
-	if (text)
-		cJSON_AddStringToObject(o, name, text);
-}
-
 static int change_binding(struct cli *cli, const char *method, struct err *e)
 {
 	static const char *const texts[][2] = {
@@ -18,13 +12,13 @@ static int change_binding(struct cli *cli, const char *method, struct err *e)
 	const char *path = arena_printf(&cli->arena, "/v1/channels/%s/bindings",
 					cli_arg(cli, 0));
 	struct buf b = BUF_MAX(16384);
-	cJSON *o = cJSON_CreateObject(), *done;
+	cJSON *done;
 
-	add_optional_text(o, "agent", cli_arg(cli, 1));
+	json_begin_object(&b);
+	json_put_text(&b, "agent", cli_arg(cli, 1));
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		add_optional_text(o, texts[i][0], cli_option(cli, texts[i][1]));
-	json_add(&b, o);
-	cJSON_Delete(o);
+		json_put_text(&b, texts[i][0], cli_option(cli, texts[i][1]));
+	json_end_object(&b);
 	done = remote_call(cli, method, path, b.p, e);
 	buf_fini(&b);
 	if (!done)

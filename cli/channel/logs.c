@@ -29,9 +29,10 @@ static void print_lines(struct cli *cli, const char *p, size_t n)
 		size_t len = end ? (size_t)(end - p) : n;
 
 		buf_clear(&b);
-		buf_adds(&b, "{\"line\":");
+		json_begin_object(&b);
+		json_key(&b, "line");
 		json_add_string(&b, p, len);
-		buf_addc(&b, '}');
+		json_end_object(&b);
 		output_json(&cli->out, b.p);
 		len += end != NULL;
 		p += len;

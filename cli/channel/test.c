@@ -10,23 +10,20 @@
 
 static int send_test(struct cli *cli, struct id *id, struct err *e)
 {
-	const char *to = cli_option(cli, "to");
-	cJSON *ask = cJSON_CreateObject(), *body, *made;
+	const char *text = cli_option(cli, "text");
 	struct buf b = BUF_MAX(65536);
+	cJSON *made;
 
-	cJSON_AddStringToObject(ask, "channel", cli_arg(cli, 0));
-	if (to)
-		cJSON_AddStringToObject(ask, "conversation", to);
-	body = cJSON_AddObjectToObject(ask, "body");
-	cJSON_AddStringToObject(body, "text",
-				cli_option(cli, "text")
-					? cli_option(cli, "text")
-					: "a test message from skep");
-	json_add(&b, ask);
+	json_begin_object(&b);
+	json_put_text(&b, "channel", cli_arg(cli, 0));
+	json_put_text(&b, "conversation", cli_option(cli, "to"));
+	json_put_object(&b, "body");
+	json_put_text(&b, "text", text ? text : "a test message from skep");
+	json_end_object(&b);
+	json_end_object(&b);
 	made = remote_call(cli, "POST", "/v1/deliveries", b.p, e);
 	snprintf(id->text, sizeof id->text, "%s", json_text(made, "id", ""));
 	cJSON_Delete(made);
-	cJSON_Delete(ask);
 	buf_fini(&b);
 	return made ? 0 : -1;
 }

@@ -138,19 +138,19 @@ int talk_say(struct talk_line *t, const char *text, struct talk_said *said,
 {
 	const char *path = arena_printf(&t->cli->arena,
 					"/v1/channels/%s/messages", t->channel);
-	cJSON *o = cJSON_CreateObject(), *done = NULL;
+	cJSON *done = NULL;
 	struct buf b = BUF_MAX(64u << 20), answer = BUF_MAX(1u << 20);
 	int rc;
 
 	said->id = id_new(ID_MESSAGE);
-	cJSON_AddStringToObject(o, "id", said->id.text);
-	cJSON_AddStringToObject(o, "sender", t->sender);
-	cJSON_AddStringToObject(o, "conversation", t->peer);
-	cJSON_AddStringToObject(o, "text", text);
-	cJSON_AddStringToObject(o, "agent", t->agent);
-	cJSON_AddStringToObject(o, "session", t->session);
-	json_add(&b, o);
-	cJSON_Delete(o);
+	json_begin_object(&b);
+	json_put_text(&b, "id", said->id.text);
+	json_put_text(&b, "sender", t->sender);
+	json_put_text(&b, "conversation", t->peer);
+	json_put_text(&b, "text", text);
+	json_put_text(&b, "agent", t->agent);
+	json_put_text(&b, "session", t->session);
+	json_end_object(&b);
 	rc = buf_ok(&b, "the line", e);
 	if (rc == 0)
 		rc = request_with_retry(t, "POST", path, b.p, &answer, e) < 0

@@ -5,17 +5,16 @@
 #include <string.h>
 
 /* The warnings, a line each, as a JSON array. */
-static void add_warnings(struct buf *out, const char *lines)
+static void put_warnings(struct buf *out, const char *lines)
 {
-	buf_addc(out, '[');
+	json_put_array(out, "warnings");
 	while (*lines) {
 		size_t n = strcspn(lines, "\n");
 
 		json_add_string(out, lines, n);
 		lines += n + (lines[n] == '\n');
-		buf_adds(out, *lines ? "," : "");
 	}
-	buf_addc(out, ']');
+	json_end_array(out);
 }
 
 static void print_check_result(struct cli *cli, const char *path)
@@ -23,12 +22,11 @@ static void print_check_result(struct cli *cli, const char *path)
 	struct buf out = BUF_MAX(1u << 20);
 
 	if (cli->out.json) {
-		buf_adds(&out, "{\"path\":");
-		json_add_string(&out, path, strlen(path));
-		buf_addf(&out, ",\"exists\":%s,\"warnings\":",
-			 cli->config.from_file ? "true" : "false");
-		add_warnings(&out, cli->config.warnings.p);
-		buf_addc(&out, '}');
+		json_begin_object(&out);
+		json_put_text(&out, "path", path);
+		json_put_bool(&out, "exists", cli->config.from_file);
+		put_warnings(&out, cli->config.warnings.p);
+		json_end_object(&out);
 		output_json(&cli->out, out.p);
 	} else {
 		output_text(&cli->out, cli->config.warnings.p,

@@ -30,22 +30,22 @@ static const char writer_steps[] =
 	"\"every_ms\":50}]";
 
 /* A command that counts, and leaves a file in its workspace. */
-#define EXEC_CONFIG                                                        \
-	"\"config\":{\"shell\":\"for i in $(seq 1 60); do echo "           \
-	"'{\\\"type\\\":\\\"note\\\",\\\"n\\\":'$i'}'; sleep 0.06; done; " \
-	"echo $SKEP_RUN_ID > $SKEP_RUN_ID.txt\",\"stdin\":\"none\"}"
+static const char exec_config[] =
+	"{\"shell\":\"for i in $(seq 1 60); do echo "
+	"'{\\\"type\\\":\\\"note\\\",\\\"n\\\":'$i'}'; sleep 0.06; done; "
+	"echo $SKEP_RUN_ID > $SKEP_RUN_ID.txt\",\"stdin\":\"none\"}";
 
 /* Commands in a mounted workspace take turns, so those here work on the disk:
  * all runs of the demo are to be live at once. */
 const struct demo_agent demo_agents[DEMO_AGENTS] = {
-	{"ada", "script", "disk", "", writer_steps, 60},
-	{"bob", "exec", "disk", EXEC_CONFIG, "count", 60},
-	{"cleo", "script", "vfs-scratch", "", writer_steps, 60},
-	{"dan", "exec", "disk", EXEC_CONFIG, "count", 60},
-	{"eve", "script", "disk", "", writer_steps, 60},
-	{"finn", "exec", "disk", EXEC_CONFIG, "count", 60},
-	{"gus", "script", "vfs-only", "", writer_steps, 60},
-	{"hana", "exec", "disk", EXEC_CONFIG, "count", 60},
+	{"ada", "script", "disk", NULL, writer_steps, 60},
+	{"bob", "exec", "disk", exec_config, "count", 60},
+	{"cleo", "script", "vfs-scratch", NULL, writer_steps, 60},
+	{"dan", "exec", "disk", exec_config, "count", 60},
+	{"eve", "script", "disk", NULL, writer_steps, 60},
+	{"finn", "exec", "disk", exec_config, "count", 60},
+	{"gus", "script", "vfs-only", NULL, writer_steps, 60},
+	{"hana", "exec", "disk", exec_config, "count", 60},
 };
 
 const char *demo_workspace(int agent)

@@ -73,7 +73,7 @@ struct demo_agent {
 	const char *name;
 	const char *driver;
 	const char *workspace; /* where there is FUSE; see demo_workspace */
-	const char *config;    /* member of its definition, or "" */
+	const char *config;    /* of its definition; NULL: none */
 	const char *prompt;    /* of its runs */
 	int notes;             /* events of type note that a run makes */
 };

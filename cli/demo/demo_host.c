@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -132,14 +131,19 @@ int demo_make_agents(struct demo *d, struct err *e)
 {
 	for (int i = 0; i < DEMO_AGENTS; i++) {
 		const struct demo_agent *a = &demo_agents[i];
-		char path[128], definition[1024];
+		struct buf definition = BUF_MAX(4096);
+		char path[128];
+		int status;
 
 		snprintf(path, sizeof path, "/v1/agents/%s", a->name);
-		snprintf(definition, sizeof definition,
-			 "{\"driver\":\"%s\",\"workspace\":\"%s\"%s%s}",
-			 a->driver, demo_workspace(i), *a->config ? "," : "",
-			 a->config);
-		if (demo_call(d, "PUT", path, definition, NULL, e) < 0)
+		json_begin_object(&definition);
+		json_put_text(&definition, "driver", a->driver);
+		json_put_text(&definition, "workspace", demo_workspace(i));
+		json_put_raw(&definition, "config", a->config);
+		json_end_object(&definition);
+		status = demo_call(d, "PUT", path, definition.p, NULL, e);
+		buf_fini(&definition);
+		if (status < 0)
 			return err_wrap(e, "agent %s", a->name);
 	}
 	return 0;
@@ -154,12 +158,14 @@ static int submit_one(struct demo *d, struct demo_run *r, struct buf *b,
 	int rc;
 
 	buf_clear(b);
-	buf_addf(b,
-		 "{\"agent\":\"%s\",\"session\":\"%s\",\"max_attempts\":2,"
-		 "\"backoff_ms\":200,\"tags\":[\"demo\"],\"prompt\":",
-		 a->name, r->session);
-	json_add_string(b, a->prompt, strlen(a->prompt));
-	buf_addc(b, '}');
+	json_begin_object(b);
+	json_put_text(b, "agent", a->name);
+	json_put_text(b, "session", r->session);
+	json_put_int(b, "max_attempts", 2);
+	json_put_int(b, "backoff_ms", 200);
+	json_put_raw(b, "tags", "[\"demo\"]");
+	json_put_text(b, "prompt", a->prompt);
+	json_end_object(b);
 	rc = demo_call(d, "POST", "/v1/runs", b->p, &answer, e);
 	run = rc < 0 ? NULL : json_parse_object("run", answer.p, answer.n, e);
 	if (run)

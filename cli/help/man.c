@@ -236,12 +236,13 @@ static void config_key(FILE *to, const char *section, const cJSON *key)
 {
 	const cJSON *least = cJSON_GetObjectItemCaseSensitive(key, "minimum");
 	const cJSON *words = cJSON_GetObjectItemCaseSensitive(key, "enum");
-	char *other = cJSON_PrintUnformatted(
-		cJSON_GetObjectItemCaseSensitive(key, "default"));
+	const cJSON *other = cJSON_GetObjectItemCaseSensitive(key, "default");
 	struct buf b = BUF_MAX(4096);
 
 	fprintf(to, ".TP\n\\fB%s.%s\\fR (default ", section, key->string);
-	text(to, other ? other : "");
+	json_add(&b, other);
+	text(to, b.p);
+	buf_clear(&b);
 	fputs(")\n", to);
 	line(to, json_text(key, "description", ""));
 	if (words)
@@ -255,7 +256,6 @@ static void config_key(FILE *to, const char *section, const cJSON *key)
 		line(to, b.p);
 	}
 	buf_fini(&b);
-	cJSON_free(other);
 }
 
 void man_config(FILE *to)

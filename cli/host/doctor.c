@@ -60,21 +60,22 @@ static int save_first(struct cli *cli, const char **made, struct err *e)
 static int note_fixes(const struct patient *p, struct err *e)
 {
 	struct buf b = BUF_MAX(1u << 20);
-	int rc, n = 0;
+	int rc;
 
-	buf_adds(&b, "{\"fixed\":[");
+	json_begin_object(&b);
+	json_put_array(&b, "fixed");
 	for (int i = 0; i < p->n; i++) {
 		const struct finding *f = &p->all[i].f;
 
 		if (!f->fixed || strcmp(f->fixed, "yes") != 0)
 			continue;
-		buf_addf(&b,
-			 "%s{\"finding\":\"%s\",\"subject\":", n++ ? "," : "",
-			 f->finding);
-		json_add_string(&b, f->subject, strlen(f->subject));
-		buf_addc(&b, '}');
+		json_begin_object(&b);
+		json_put_text(&b, "finding", f->finding);
+		json_put_text(&b, "subject", f->subject);
+		json_end_object(&b);
 	}
-	buf_adds(&b, "]}");
+	json_end_array(&b);
+	json_end_object(&b);
 	rc = ops_audit(p->cli, "doctor.fix", NULL, b.over ? NULL : b.p, e);
 	buf_fini(&b);
 	return rc;

@@ -6,30 +6,23 @@
 
 static int msg_send(struct cli *cli, struct err *e)
 {
-	const char *to = cli_arg(cli, 0), *from = cli_option(cli, "from");
-	const char *key = cli_option(cli, "key");
+	const char *to = cli_arg(cli, 0);
 	struct buf text = BUF_MAX(MESSAGE_MAX + 1),
 		   b = BUF_MAX(MESSAGE_MAX * 7);
-	cJSON *o = cJSON_CreateObject();
 	int rc = 0;
 
-	if (!cli_flag(cli, "room") &&
-	    text_check_key("the address", to, 400, e)) {
-		cJSON_Delete(o);
+	if (!cli_flag(cli, "room") && text_check_key("the address", to, 400, e))
 		return -1;
-	}
 	if (!strcmp(cli_arg(cli, 1), "-"))
 		rc = cli_read("-", &text, e);
 	else
 		buf_adds(&text, cli_arg(cli, 1));
-	cJSON_AddStringToObject(o, cli_flag(cli, "room") ? "room" : "to", to);
-	cJSON_AddStringToObject(o, "text", text.p);
-	if (from)
-		cJSON_AddStringToObject(o, "sender", from);
-	if (key)
-		cJSON_AddStringToObject(o, "key", key);
-	json_add(&b, o);
-	cJSON_Delete(o);
+	json_begin_object(&b);
+	json_put_text(&b, cli_flag(cli, "room") ? "room" : "to", to);
+	json_put_text(&b, "text", text.p);
+	json_put_text(&b, "sender", cli_option(cli, "from"));
+	json_put_text(&b, "key", cli_option(cli, "key"));
+	json_end_object(&b);
 	if (rc == 0)
 		rc = buf_ok(&text, "the message", e) || check_said(&text, e)
 			     ? -1

@@ -20,11 +20,13 @@ int attachment_add(const char *path, struct buf *json, struct err *e)
 	if (rc == 0)
 		rc = buf_ok(&bytes, path, e);
 	if (rc == 0) {
-		buf_adds(json, "{\"name\":");
-		json_add_string(json, name, strlen(name));
-		buf_adds(json, ",\"base64\":\"");
+		json_begin_object(json);
+		json_put_text(json, "name", name);
+		json_key(json, "base64");
+		json_begin_string(json);
 		base64_add(json, bytes.p, bytes.n);
-		buf_adds(json, "\"}");
+		json_end_string(json);
+		json_end_object(json);
 		rc = buf_ok(json, "the request with its attachments", e);
 	}
 	buf_fini(&bytes);

@@ -40,19 +40,20 @@ static void add_event_json(struct buf *b, const struct event *ev,
 {
 	struct event_view v = view_of(ev);
 
-	json_add_shape(b, &event_view_shape, &v);
-	b->n--; /* the members of the parts go inside */
-	buf_adds(b, ",\"parts\":[");
+	json_begin_object(b);
+	json_put_fields(b, &event_view_shape, &v);
+	json_put_array(b, "parts");
 	for (int i = 0; i < n; i++) {
 		const struct part_row *p = &parts[i];
 		struct part_view pv = {p->idx,   p->kind,    p->state,
 				       p->name,  p->call_id, p->text,
 				       p->input, p->output,  p->meta};
 
-		buf_adds(b, i ? "," : "");
 		json_add_shape(b, &part_view_shape, &pv);
 	}
-	buf_adds(b, "]}\n");
+	json_end_array(b);
+	json_end_object(b);
+	buf_addc(b, '\n');
 }
 
 /* The text in a body: "content" or "text", else the JSON itself. */
@@ -154,10 +155,13 @@ static void print_part_json(struct buf *b, const struct tail_item *item)
 			      item->has_values ? p->output : NULL,
 			      item->has_values ? p->meta : NULL};
 
-	buf_addf(b, "{\"seq\":%" PRId64 ",\"from\":%" PRId64 ",\"part\":",
-		 item->seq, item->at);
+	json_begin_object(b);
+	json_put_int(b, "seq", item->seq);
+	json_put_int(b, "from", item->at);
+	json_key(b, "part");
 	json_add_shape(b, &part_view_shape, &v);
-	buf_adds(b, "}\n");
+	json_end_object(b);
+	buf_addc(b, '\n');
 }
 
 static void print_part_text(struct buf *b, const struct tail_item *item)

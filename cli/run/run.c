@@ -24,7 +24,7 @@ static const struct {
 };
 
 /* Options that may be repeated: files, or texts. */
-static int add_items(struct cli *cli, struct buf *b, const char *member,
+static int put_items(struct cli *cli, struct buf *b, const char *member,
 		     const char *option, struct err *e)
 {
 	bool files = strcmp(option, "attach") == 0;
@@ -32,20 +32,18 @@ static int add_items(struct cli *cli, struct buf *b, const char *member,
 
 	if (!cli_many(cli, option, 0))
 		return 0;
-	buf_addf(b, ",\"%s\":[", member);
+	json_put_array(b, member);
 	for (int i = 0; (value = cli_many(cli, option, i)); i++) {
-		if (i)
-			buf_addc(b, ',');
 		if (!files)
-			json_add_string(b, value, strlen(value));
+			json_add_text(b, value);
 		else if (attachment_add(value, b, e))
 			return -1;
 	}
-	buf_addc(b, ']');
+	json_end_array(b);
 	return 0;
 }
 
-static int add_members(struct cli *cli, struct buf *b, struct err *e)
+static int put_members(struct cli *cli, struct buf *b, struct err *e)
 {
 	for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
 		const char *option = members[i].option;
@@ -53,14 +51,14 @@ static int add_members(struct cli *cli, struct buf *b, struct err *e)
 		if (!option)
 			continue;
 		if (members[i].type == FIELD_text)
-			json_add_member(b, members[i].name,
-					cli_option(cli, option));
+			json_put_text(b, members[i].name,
+				      cli_option(cli, option));
 		else if (members[i].type == FIELD_json) {
-			if (add_items(cli, b, members[i].name, option, e))
+			if (put_items(cli, b, members[i].name, option, e))
 				return -1;
 		} else if (cli_option(cli, option))
-			buf_addf(b, ",\"%s\":%lld", members[i].name,
-				 (long long)cli_number(cli, option, 0));
+			json_put_int(b, members[i].name,
+				     cli_number(cli, option, 0));
 	}
 	return 0;
 }
@@ -95,12 +93,12 @@ static int make_body(struct cli *cli, struct buf *b, struct err *e)
 
 	if (rc == 0)
 		rc = read_prompt(cli, &prompt, e);
-	buf_adds(b, "{\"agent\":");
-	json_add_string(b, cli_arg(cli, 0), strlen(cli_arg(cli, 0)));
-	json_add_member(b, "prompt", prompt.p);
+	json_begin_object(b);
+	json_put_text(b, "agent", cli_arg(cli, 0));
+	json_put_text(b, "prompt", prompt.p);
 	if (rc == 0)
-		rc = add_members(cli, b, e);
-	buf_addc(b, '}');
+		rc = put_members(cli, b, e);
+	json_end_object(b);
 	if (rc == 0)
 		rc = buf_ok(b, "the request", e);
 	buf_fini(&prompt);

@@ -26,12 +26,10 @@ static int make_body(struct cli *cli, struct buf *body, struct err *e)
 		buf_adds(body, json);
 		return 0;
 	}
-	buf_adds(body, "{\"role\":");
-	json_add_string(body, role ? role : "user",
-			strlen(role ? role : "user"));
-	buf_adds(body, ",\"content\":");
-	json_add_string(body, text, strlen(text));
-	buf_addc(body, '}');
+	json_begin_object(body);
+	json_put_text(body, "role", role ? role : "user");
+	json_put_text(body, "content", text);
+	json_end_object(body);
 	return 0;
 }
 

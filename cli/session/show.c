@@ -46,20 +46,19 @@ static int collect(struct cli *cli, const struct session_row *row,
 static void print_facts(struct cli *cli, const struct session_row *row,
 			const struct session_facts *facts)
 {
-	struct buf b = BUF_MAX(4u << 20), more = BUF_MAX(1u << 16);
+	struct buf b = BUF_MAX(4u << 20);
 
-	json_add_shape(&b, &session_row_shape, row);
-	json_add_shape(&more, &session_facts_shape, facts);
 	if (cli->out.json) {
-		b.n--; /* both as one object */
-		buf_addf(&b, ",%s", more.p + 1);
+		json_begin_object(&b); /* both as one object */
+		json_put_fields(&b, &session_row_shape, row);
+		json_put_fields(&b, &session_facts_shape, facts);
+		json_end_object(&b);
 		output_json(&cli->out, b.p);
 	} else {
 		output_object(&cli->out, &session_row_shape, row);
 		output_object(&cli->out, &session_facts_shape, facts);
 	}
 	buf_fini(&b);
-	buf_fini(&more);
 }
 
 static int session_show(struct cli *cli, struct err *e)

@@ -3,8 +3,6 @@
 #include "lib/json/json.h"
 #include "schema/agent/transcript/session.h"
 
-#include <string.h>
-
 static int title(struct cli *cli, struct err *e)
 {
 	const char *text = cli_arg(cli, 1);
@@ -12,12 +10,9 @@ static int title(struct cli *cli, struct err *e)
 	struct session_row row;
 	int rc;
 
-	buf_adds(&patch, "{\"title\":");
-	if (text)
-		json_add_string(&patch, text, strlen(text));
-	else
-		buf_adds(&patch, "null");
-	buf_addc(&patch, '}');
+	json_begin_object(&patch);
+	json_put_nullable(&patch, "title", text);
+	json_end_object(&patch);
 	rc = buf_ok(&patch, "the title", e) ||
 	     session_patch(&cli->agent, cli_arg(cli, 0), patch.p, 0, &row,
 			   &cli->arena, e);

@@ -5,9 +5,7 @@
 #include "schema/agent/media.h"
 #include "schema/control/registry.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <string.h>
 
 #define OLDER_MS 3600000
 
@@ -41,6 +39,7 @@ static int sweep(struct cli *cli, struct err *e)
 {
 	struct home_path media = home_path(&cli->home, HOME_MEDIA);
 	struct job j = {.age = cli_number(cli, "older-than", OLDER_MS)};
+	struct buf detail = BUF_MAX(1024);
 	int rc, files;
 
 	j.t = table_new(&cli->out, &swept_shape, "agent chunks cached");
@@ -51,12 +50,14 @@ static int sweep(struct cli *cli, struct err *e)
 		return -1;
 	output_note(&cli->out, "%d temporary files of artifacts deleted",
 		    files);
-	return ops_audit(cli, "state.gc", cli_option(cli, "agent"),
-			 arena_printf(&cli->arena,
-				      "{\"chunks\":%" PRId64
-				      ",\"cached\":%" PRId64 ",\"files\":%d}",
-				      j.chunks, j.cached, files),
-			 e);
+	json_begin_object(&detail);
+	json_put_int(&detail, "chunks", j.chunks);
+	json_put_int(&detail, "cached", j.cached);
+	json_put_int(&detail, "files", files);
+	json_end_object(&detail);
+	rc = ops_audit(cli, "state.gc", cli_option(cli, "agent"), detail.p, e);
+	buf_fini(&detail);
+	return rc;
 }
 
 const struct command cmd_state_gc = {

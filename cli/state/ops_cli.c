@@ -102,11 +102,11 @@ int ops_audit(struct cli *cli, const char *act, const char *subject,
 			      .arg = &a};
 	int rc;
 
-	buf_addf(&body, "{\"detail\":%s", detail ? detail : "{}");
-	json_add_member(&body, "act", act);
-	if (subject)
-		json_add_member(&body, "subject", subject);
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_raw(&body, "detail", detail ? detail : "{}");
+	json_put_text(&body, "act", act);
+	json_put_text(&body, "subject", subject);
+	json_end_object(&body);
 	how.body = body.p;
 	rc = cli_act(cli, &how, e);
 	buf_fini(&body);

@@ -2,11 +2,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/id.h"
+#include "lib/json/json_write.h"
 #include "ops/maintain/dry_run.h"
 #include "ops/maintain/prune.h"
 #include "schema/control/registry.h"
-
-#include <inttypes.h>
 
 #define DAY_MS INT64_C(86400000)
 
@@ -58,6 +57,7 @@ static int redact(struct cli *cli, struct err *e)
 	bool dry = cli_flag(cli, "dry-run");
 	struct job j = {.dry = {.lock = -1}};
 	int64_t days = cli_number(cli, "keep-days", -1);
+	struct buf detail = BUF_MAX(256);
 	int rc;
 
 	if (days < 0)
@@ -72,10 +72,13 @@ static int redact(struct cli *cli, struct err *e)
 	workdir_close(&j.dry);
 	if (rc || dry)
 		return rc;
-	return ops_audit(
-		cli, "state.redact", cli_option(cli, "agent"),
-		arena_printf(&cli->arena, "{\"events\":%" PRId64 "}", j.sum),
-		e);
+	json_begin_object(&detail);
+	json_put_int(&detail, "events", j.sum);
+	json_end_object(&detail);
+	rc = ops_audit(cli, "state.redact", cli_option(cli, "agent"), detail.p,
+		       e);
+	buf_fini(&detail);
+	return rc;
 }
 
 const struct command cmd_state_redact = {

@@ -33,11 +33,10 @@ static void find_readers(struct cli *cli, struct readers *now, struct stats *s)
 	struct reader *rows;
 	int n = readers_of(now, s->path, &rows, &cli->arena);
 
-	buf_addc(&b, '[');
+	json_begin_array(&b);
 	for (int i = 0; i < n; i++) {
 		char age[TEXT_HUMAN];
 
-		buf_adds(&b, i ? "," : "");
 		json_add_shape(&b, &reader_shape, &rows[i]);
 		output_note(&cli->out,
 			    "  being read by %s, process %lld, for at least "
@@ -46,7 +45,7 @@ static void find_readers(struct cli *cli, struct readers *now, struct stats *s)
 			    text_human_millis(rows[i].age_ms, age),
 			    (long long)rows[i].pinned_frames);
 	}
-	buf_addc(&b, ']');
+	json_end_array(&b);
 	s->readers = arena_text(&cli->arena, b.p);
 	buf_fini(&b);
 }

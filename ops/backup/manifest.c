@@ -10,20 +10,26 @@ SHAPE_DEFINE(manifest_head, MANIFEST_HEAD);
 
 void manifest_begin(struct buf *b, const struct manifest_head *head)
 {
-	json_add_shape(b, &manifest_head_shape, head);
-	b->n--; /* the items are added to the same object */
-	buf_adds(b, ",\"items\":[");
+	json_begin_object(b);
+	json_put_fields(b, &manifest_head_shape, head);
+	json_put_array(b, "items");
 }
 
 void manifest_add(struct buf *b, const struct manifest_item *item)
 {
-	buf_adds(b, b->n && b->p[b->n - 1] == '[' ? "\n" : ",\n");
 	json_add_shape(b, &manifest_item_shape, item);
 }
 
 void manifest_end(struct buf *b)
 {
-	buf_adds(b, "\n]}\n");
+	struct buf compact = *b;
+
+	json_end_array(&compact);
+	json_end_object(&compact);
+	*b = (struct buf)BUF_MAX(compact.max);
+	json_indent(b, compact.p, 2); /* one item a line */
+	b->over |= compact.over;
+	buf_fini(&compact);
 }
 
 static void read_field(const cJSON *v, const struct field *f, void *out,

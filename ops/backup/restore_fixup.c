@@ -37,7 +37,9 @@ static int hold_messages(struct agent_file *f, int64_t now,
 	int n = sql_get(f->db, Q_OUTBOX_HELD, NULL, &keys, &a, e);
 
 	if (n > 0) {
-		buf_addf(held, "{\"keys\":%s}", keys.keys);
+		json_begin_object(held);
+		json_put_raw(held, "keys", keys.keys);
+		json_end_object(held);
 		n = sql_exec(f->db, Q_OUTBOX_HOLD,
 			     &(struct outbox_hold_in){now}, e);
 	}
@@ -311,9 +313,9 @@ static int revive_control(struct job *j, const struct manifest *m,
 	struct buf detail = BUF_MAX(2 * PATH_MAX);
 	int rc;
 
-	buf_adds(&detail, "{\"from\":");
-	json_add_string(&detail, m->head.home, strlen(m->head.home));
-	buf_addc(&detail, '}');
+	json_begin_object(&detail);
+	json_put_text(&detail, "from", m->head.home);
+	json_end_object(&detail);
 	rc = run_reasons_seed(j->db, e) ||
 	     sql_exec(j->db, Q_SUPERVISOR_NONE, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_LEASE_NONE, NULL, e) < 0 ||

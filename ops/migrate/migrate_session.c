@@ -8,7 +8,6 @@
 #include "schema/agent/transcript/exchange.h"
 #include "schema/agent/transcript/session.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,16 +26,15 @@ struct migrate_session {
 
 /* Other known data, as far as it fits into the session's meta. A value that is
  * too long is replaced by its length. */
-static void add_row(struct buf *b, const cJSON *row)
+static void put_row(struct buf *b, const cJSON *row)
 {
 	struct buf text = BUF_MAX(SESSION_META_MAX / 2);
 
 	json_add(&text, row);
-	buf_adds(b, ",\"row\":");
 	if (text.over)
-		buf_adds(b, "\"too large\"");
+		json_put_text(b, "row", "too large");
 	else
-		buf_add(b, text.p, text.n);
+		json_put_raw(b, "row", text.p);
 	buf_fini(&text);
 }
 
@@ -44,21 +42,27 @@ static void add_head(struct migrate *m, struct migrate_session *s)
 {
 	struct buf *b = &s->lines;
 
-	buf_adds(b,
-		 "{\"record\":\"session\",\"version\":1,\"kind\":\"import\"");
-	json_add_member(b, "key", s->p.key);
-	json_add_member(b, "title", s->p.title);
-	json_add_member(b, "model", s->p.model);
-	json_add_member(b, "source", s->p.importer);
-	json_add_member(b, "status", s->p.archived ? "archived" : NULL);
+	json_begin_object(b);
+	json_put_text(b, "record", "session");
+	json_put_int(b, "version", 1);
+	json_put_text(b, "kind", "import");
+	json_put_text(b, "key", s->p.key);
+	json_put_text(b, "title", s->p.title);
+	json_put_text(b, "model", s->p.model);
+	json_put_text(b, "source", s->p.importer);
+	json_put_text(b, "status", s->p.archived ? "archived" : NULL);
 	if (s->p.created_at)
-		buf_addf(b, ",\"created_at\":%" PRId64, s->p.created_at);
-	buf_adds(b, ",\"meta\":{\"import\":{\"version\":1");
-	json_add_member(b, "path", s->piece.path);
-	json_add_member(b, "sha256", m->file->mark.sha256);
+		json_put_int(b, "created_at", s->p.created_at);
+	json_put_object(b, "meta");
+	json_put_object(b, "import");
+	json_put_int(b, "version", 1);
+	json_put_text(b, "path", s->piece.path);
+	json_put_text(b, "sha256", m->file->mark.sha256);
 	if (s->p.row)
-		add_row(b, s->p.row);
-	buf_adds(b, "}}}\n");
+		put_row(b, s->p.row);
+	for (int i = 0; i < 3; i++)
+		json_end_object(b);
+	buf_addc(b, '\n');
 }
 
 static void session_free(struct migrate *m)
@@ -165,16 +169,17 @@ bool migrate_id_fits(const char *id)
 	return id && text_check_key("id", id, EVENT_KEY_MAX, &ignored) == 0;
 }
 
-static void add_usage(struct buf *b, const struct foreign_usage *u)
+static void put_usage(struct buf *b, const struct foreign_usage *u)
 {
 	if (!u->input && !u->output && !u->cached && !u->cost_nano)
 		return;
-	buf_addf(b,
-		 ",\"usage\":{\"input\":%" PRId64 ",\"output\":%" PRId64
-		 ",\"cached\":%" PRId64 ",\"cost_nano\":%" PRId64,
-		 u->input, u->output, u->cached, u->cost_nano);
-	json_add_member(b, "model", u->model);
-	buf_addc(b, '}');
+	json_put_object(b, "usage");
+	json_put_int(b, "input", u->input);
+	json_put_int(b, "output", u->output);
+	json_put_int(b, "cached", u->cached);
+	json_put_int(b, "cost_nano", u->cost_nano);
+	json_put_text(b, "model", u->model);
+	json_end_object(b);
 }
 
 void migrate_event(struct migrate *m, const struct foreign_event *ev)
@@ -185,17 +190,19 @@ void migrate_event(struct migrate *m, const struct foreign_event *ev)
 	struct buf *b = &s->lines;
 
 	remember_event(s, id);
-	buf_addf(b, "{\"record\":\"event\",\"seq\":%" PRId64, s->n);
-	json_add_member(b, "type", ev->type);
-	json_add_member(b, "id", id);
+	json_begin_object(b);
+	json_put_text(b, "record", "event");
+	json_put_int(b, "seq", s->n);
+	json_put_text(b, "type", ev->type);
+	json_put_text(b, "id", id);
 	if (parent > 0 || (ev->parent && !*ev->parent))
-		buf_addf(b, ",\"parent\":%" PRId64, parent);
+		json_put_int(b, "parent", parent);
 	if (ev->at > 0)
-		buf_addf(b, ",\"at\":%" PRId64, ev->at);
-	add_usage(b, &ev->usage);
-	buf_adds(b, ",\"body\":");
-	json_add(b, ev->body);
-	buf_adds(b, "}\n");
+		json_put_int(b, "at", ev->at);
+	put_usage(b, &ev->usage);
+	json_put(b, "body", ev->body);
+	json_end_object(b);
+	buf_addc(b, '\n');
 }
 
 /* --- taking them ------------------------------------------------------------------ */
