@@ -2,7 +2,6 @@
 #include "lib/json/json.h"
 #include "lib/os/file.h"
 
-#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,11 +96,8 @@ void env_read(struct env *env, const char *dir, struct arena *a)
 
 void env_json(const struct env *env, struct buf *out)
 {
-	buf_addc(out, '{');
-	for (size_t i = 0; i < env->n; i++) {
-		buf_addf(out, "%s\"%s\":", i ? "," : "", env->items[i].name);
-		json_add_string(out, env->items[i].value,
-				strlen(env->items[i].value));
-	}
-	buf_addc(out, '}');
+	json_begin_object(out);
+	for (size_t i = 0; i < env->n; i++)
+		json_put_text(out, env->items[i].name, env->items[i].value);
+	json_end_object(out);
 }

@@ -5,50 +5,52 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_number(struct buf *b, double v)
+/* Six digits: more are noise. */
+static void add_rounded(struct buf *b, double v)
 {
-	buf_addf(b, "%.6g", v);
+	char text[32];
+
+	snprintf(text, sizeof text, "%.6g", v);
+	json_add_raw(b, text);
 }
 
-static void add_optional(struct buf *b, const char *name, double v, bool is)
+static void put_optional(struct buf *b, const char *name, double v, bool is)
 {
-	buf_addf(b, ",\"%s\":", name);
+	json_key(b, name);
 	if (is)
-		add_number(b, v);
+		add_rounded(b, v);
 	else
-		buf_adds(b, "null");
+		json_add_null(b);
 }
 
-static void add_against(struct buf *b, const struct kept_metric *k)
+static void put_against(struct buf *b, const struct kept_metric *k)
 {
-	buf_adds(b, ",\"against\":");
-	if (k->m.against)
-		json_add_string(b, k->m.against, strlen(k->m.against));
-	else
-		buf_adds(b, "null");
-	add_optional(b, "against_value", k->m.against_value,
+	json_put_nullable(b, "against", k->m.against);
+	put_optional(b, "against_value", k->m.against_value,
 		     k->m.against != NULL);
-	add_optional(b, "ratio", k->ratio, k->ratio > 0);
+	put_optional(b, "ratio", k->ratio, k->ratio > 0);
 }
 
 static void output_json(struct bench_run *r, const struct kept_metric *k)
 {
 	struct buf b = BUF_MAX(65536);
 
-	buf_addf(&b, "{\"bench\":\"%s\",\"metric\":\"%s\",\"unit\":\"%s\"",
-		 k->bench, k->m.metric, k->m.unit);
-	add_optional(&b, "value", k->value, true);
-	add_optional(&b, "spread", k->spread, true);
-	add_against(&b, k);
-	buf_addf(&b, ",\"less_is_better\":%s,\"samples\":[",
-		 k->m.less_is_better ? "true" : "false");
-	for (size_t i = 0; k->m.samples && i < k->m.samples->n; i++) {
-		buf_adds(&b, i ? "," : "");
-		add_number(&b, k->m.samples->v[i]);
-	}
-	buf_adds(&b, "],\"env\":");
+	json_begin_object(&b);
+	json_put_text(&b, "bench", k->bench);
+	json_put_text(&b, "metric", k->m.metric);
+	json_put_text(&b, "unit", k->m.unit);
+	put_optional(&b, "value", k->value, true);
+	put_optional(&b, "spread", k->spread, true);
+	put_against(&b, k);
+	json_put_bool(&b, "less_is_better", k->m.less_is_better);
+	json_put_array(&b, "samples");
+	for (size_t i = 0; k->m.samples && i < k->m.samples->n; i++)
+		add_rounded(&b, k->m.samples->v[i]);
+	json_end_array(&b);
+	json_key(&b, "env");
 	env_json(&r->env, &b);
-	printf("%s}\n", b.p);
+	json_end_object(&b);
+	printf("%s\n", b.p);
 	(void)fflush(stdout);
 	buf_fini(&b);
 }

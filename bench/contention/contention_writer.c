@@ -3,6 +3,7 @@
 #include "bench/contention/contention.h"
 #include "bench/load/events.h"
 #include "lib/base/clock.h"
+#include "lib/json/json_write.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,19 +28,28 @@ static _Noreturn void fail_writer(struct writer_stats *me, const struct err *e)
 	_exit(1);
 }
 
+static int patch_turn(struct hand *h, size_t k, struct err *e)
+{
+	struct buf json = BUF_MAX(64);
+	int rc;
+
+	json_begin_object(&json);
+	json_put_int(&json, "turn", h->turn);
+	json_end_object(&json);
+	rc = h->kind->patch(h->stores[k], json.p, e);
+	buf_fini(&json);
+	return rc;
+}
+
 /* What one operation takes, with all its tries. */
 static int try(struct hand *h, enum operation o, size_t k,
 	       const struct store_event *ev, struct err *e)
 {
-	char json[64];
-
 	switch (o) {
 	case OPERATION_tail:
 		return h->kind->tail(h->stores[k], TAIL_EVENTS, e);
 	case OPERATION_patch:
-		snprintf(json, sizeof json, "{\"turn\":%lld}",
-			 (long long)h->turn);
-		return h->kind->patch(h->stores[k], json, e);
+		return patch_turn(h, k, e);
 	case OPERATION_append:
 	case OPERATIONS:
 		break;

@@ -15,17 +15,26 @@
 
 static int write_config(const char *dir, int max, struct err *e)
 {
-	char path[700], text[400];
+	struct buf text = BUF_MAX(1024);
+	char path[700];
+	int rc;
 
 	snprintf(path, sizeof path, "%s/home", dir);
 	if (file_make_dir(path, 0700, e))
 		return -1;
 	snprintf(path, sizeof path, "%s/home/skep.json", dir);
-	snprintf(text, sizeof text,
-		 "{\"log\":{\"level\":\"warn\"},\"run\":{\"max\":%d,"
-		 "\"per_agent\":%d,\"start_timeout\":120000,\"grace\":300}}",
-		 max, max);
-	return atomic_file_write(path, text, strlen(text), 0600, e);
+	json_begin_object(&text);
+	json_put_raw(&text, "log", "{\"level\":\"warn\"}");
+	json_put_object(&text, "run");
+	json_put_int(&text, "max", max);
+	json_put_int(&text, "per_agent", max);
+	json_put_int(&text, "start_timeout", 120000);
+	json_put_int(&text, "grace", 300);
+	json_end_object(&text);
+	json_end_object(&text);
+	rc = atomic_file_write(path, text.p, text.n, 0600, e);
+	buf_fini(&text);
+	return rc;
 }
 
 static int make_agents(struct run_load *f, struct err *e)
@@ -69,12 +78,16 @@ int run_load_submit(struct run_load *f, int i, const char *script, char id[64],
 		    struct err *e)
 {
 	struct buf body = BUF_MAX(1 << 16), answer = BUF_MAX(1 << 16);
+	char agent[24], session[24];
 	cJSON *row = NULL;
 
-	buf_addf(&body, "{\"agent\":\"a%d\",\"session\":\"s%d\",\"prompt\":",
-		 i % f->agents, i);
-	json_add_string(&body, script, strlen(script));
-	buf_addc(&body, '}');
+	snprintf(agent, sizeof agent, "a%d", i % f->agents);
+	snprintf(session, sizeof session, "s%d", i);
+	json_begin_object(&body);
+	json_put_text(&body, "agent", agent);
+	json_put_text(&body, "session", session);
+	json_put_text(&body, "prompt", script);
+	json_end_object(&body);
 	if (test_daemon_call(&f->daemon, "POST", "/v1/runs", body.p, &answer,
 			     e) == 0)
 		row = json_parse_object("the run", answer.p, answer.n, e);

@@ -2,6 +2,7 @@
 
 #include "bench/load/test_daemon.h"
 #include "lib/base/clock.h"
+#include "lib/json/json_write.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -179,6 +180,37 @@ static void hang_up(struct sse_load *f)
 	free(f->readers);
 }
 
+/* One step: a note of a hundred characters, again and again. */
+static void write_script(struct buf *script)
+{
+	char text[101];
+
+	snprintf(text, sizeof text, "%0100d", 7);
+	json_begin_array(script);
+	json_begin_object(script);
+	json_put_object(script, "event");
+	json_put_text(script, "type", "note");
+	json_put_text(script, "text", text);
+	json_end_object(script);
+	json_put_int(script, "repeat", 1000000);
+	json_put_int(script, "every_ms", SSE_LOAD_EVERY_MS);
+	json_end_object(script);
+	json_end_array(script);
+}
+
+static int start_run(struct sse_load *f, char run[64], struct err *e)
+{
+	struct buf script = BUF_MAX(1024);
+	int rc;
+
+	write_script(&script);
+	rc = test_daemon_call(&f->daemon, "PUT", "/v1/agents/a",
+			      "{\"driver\":\"script\"}", NULL, e) ||
+	     test_daemon_run(&f->daemon, "a", script.p, run, e);
+	buf_fini(&script);
+	return rc ? -1 : 0;
+}
+
 static int measure_crowd(struct sse_load *f, const struct sse_load_options *l,
 			 struct bench_run *r, struct bench_sample *out,
 			 struct err *e)
@@ -186,16 +218,9 @@ static int measure_crowd(struct sse_load *f, const struct sse_load_options *l,
 	double seconds = bench_seconds(r) > 1 ? bench_seconds(r) : 1;
 	int64_t begin;
 	double cpu, took;
-	char script[256], run[64];
+	char run[64];
 
-	snprintf(script, sizeof script,
-		 "[{\"event\":{\"type\":\"note\",\"text\":\"%0100d\"},"
-		 "\"repeat\":1000000,\"every_ms\":%d}]",
-		 7, SSE_LOAD_EVERY_MS);
-	if (test_daemon_call(&f->daemon, "PUT", "/v1/agents/a",
-			     "{\"driver\":\"script\"}", NULL, e) ||
-	    test_daemon_run(&f->daemon, "a", script, run, e) ||
-	    connect_all(f, run, l, e) ||
+	if (start_run(f, run, e) || connect_all(f, run, l, e) ||
 	    pump(f, clock_mono_ns() + WARM_NS(l->followers), r, e))
 		return -1;
 	f->counts = true;

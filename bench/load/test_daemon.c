@@ -140,9 +140,10 @@ int test_daemon_run(struct test_daemon *h, const char *agent,
 	cJSON *row = NULL;
 	int rc;
 
-	buf_addf(&body, "{\"agent\":\"%s\",\"prompt\":", agent);
-	json_add_string(&body, script, strlen(script));
-	buf_addc(&body, '}');
+	json_begin_object(&body);
+	json_put_text(&body, "agent", agent);
+	json_put_text(&body, "prompt", script);
+	json_end_object(&body);
 	rc = test_daemon_call(h, "POST", "/v1/runs", body.p, &answer, e);
 	if (!rc)
 		row = json_parse_object("the run", answer.p, answer.n, e);

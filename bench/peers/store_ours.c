@@ -2,6 +2,7 @@
  * event, in one transaction (schema/agent/transcript/writer.h). */
 #include "bench/suites/store.h"
 #include "lib/db/checkpoint.h"
+#include "lib/json/json_write.h"
 #include "schema/agent/transcript/history.h"
 #include "schema/agent/transcript/session.h"
 #include "schema/agent/transcript/writer.h"
@@ -131,7 +132,9 @@ static int patch_ours(void *store, const char *json, struct err *e)
 	struct buf patch = BUF_MAX(4096);
 	int rc;
 
-	buf_addf(&patch, "{\"meta\":%s}", json);
+	json_begin_object(&patch);
+	json_put_raw(&patch, "meta", json);
+	json_end_object(&patch);
 	rc = session_patch(&s->file, s->session, patch.p, 0, &row, &a, e);
 	buf_fini(&patch);
 	arena_fini(&a);

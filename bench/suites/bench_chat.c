@@ -3,6 +3,7 @@
 #include "bench/load/mock_llm.h"
 #include "bench/load/run_load.h"
 #include "lib/base/clock.h"
+#include "lib/json/json_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,18 +23,26 @@ struct seen {
 
 static int make_agents(struct run_load *f, int port, struct err *e)
 {
-	for (int i = 0; i < f->agents; i++) {
-		char path[64], body[256];
+	struct buf body = BUF_MAX(1024);
+	char endpoint[64];
+	int rc = 0;
+
+	snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%d/v1", port);
+	json_begin_object(&body);
+	json_put_text(&body, "driver", "chat");
+	json_put_text(&body, "model", "none");
+	json_put_object(&body, "config");
+	json_put_text(&body, "endpoint", endpoint);
+	json_end_object(&body);
+	json_end_object(&body);
+	for (int i = 0; i < f->agents && rc == 0; i++) {
+		char path[64];
 
 		snprintf(path, sizeof path, "/v1/agents/a%d", i);
-		snprintf(body, sizeof body,
-			 "{\"driver\":\"chat\",\"model\":\"none\",\"config\":{"
-			 "\"endpoint\":\"http://127.0.0.1:%d/v1\"}}",
-			 port);
-		if (test_daemon_call(&f->daemon, "PUT", path, body, NULL, e))
-			return -1;
+		rc = test_daemon_call(&f->daemon, "PUT", path, body.p, NULL, e);
 	}
-	return 0;
+	buf_fini(&body);
+	return rc;
 }
 
 /* Until all talk, or as many as will before the first is done. */

@@ -49,16 +49,22 @@ static int put_file(const char *path, const char *text, struct err *e)
 static int put_channel(struct sql *db, const char *name, int port, int inflight,
 		       struct err *e)
 {
-	char text[256];
+	struct buf text = BUF_MAX(1024);
+	char url[64];
 	cJSON *def;
 	int rc;
 
-	snprintf(text, sizeof text,
-		 "{\"kind\":\"webhook\",\"config\":{\"url\":"
-		 "\"http://127.0.0.1:%d/\",\"inflight\":%d,\"secret_file\":"
-		 "\"secret\"}}",
-		 port, inflight);
-	def = json_parse_object("channel", text, strlen(text), e);
+	snprintf(url, sizeof url, "http://127.0.0.1:%d/", port);
+	json_begin_object(&text);
+	json_put_text(&text, "kind", "webhook");
+	json_put_object(&text, "config");
+	json_put_text(&text, "url", url);
+	json_put_int(&text, "inflight", inflight);
+	json_put_text(&text, "secret_file", "secret");
+	json_end_object(&text);
+	json_end_object(&text);
+	def = json_parse_object("channel", text.p, text.n, e);
+	buf_fini(&text);
 	rc = def ? channels_put(db, name, def, "bench", e) : -1;
 	cJSON_Delete(def);
 	return rc;
@@ -99,6 +105,23 @@ static int fill_outbox(struct bench_run *r, struct sql *db, const char *channel,
 	return 0;
 }
 
+static int put_config(const struct home *home, int batch, struct err *e)
+{
+	struct home_path path = home_path(home, HOME_CONFIG);
+	struct buf text = BUF_MAX(1024);
+	int rc;
+
+	json_begin_object(&text);
+	json_put_raw(&text, "log", "{\"level\":\"error\"}");
+	json_put_object(&text, "channel");
+	json_put_int(&text, "batch", batch);
+	json_end_object(&text);
+	json_end_object(&text);
+	rc = put_file(path.text, text.p, e);
+	buf_fini(&text);
+	return rc;
+}
+
 static int make_home(struct bench_run *r, const struct plan *p, const char *dir,
 		     const struct sink *live, const struct sink *dead,
 		     struct err *e)
@@ -112,11 +135,7 @@ static int make_home(struct bench_run *r, const struct plan *p, const char *dir,
 	snprintf(text, sizeof text, "%s/home", dir);
 	if (home_find(&home, text, e) || home_make(&home, e))
 		return -1;
-	path = home_path(&home, HOME_CONFIG);
-	snprintf(text, sizeof text,
-		 "{\"log\":{\"level\":\"error\"},\"channel\":{\"batch\":%d}}",
-		 p->batch);
-	if (put_file(path.text, text, e))
+	if (put_config(&home, p->batch, e))
 		return -1;
 	path = home_join(&home, HOME_CREDENTIALS, "secret");
 	if (put_file(path.text, SECRET "\n", e) ||
