@@ -7,7 +7,7 @@ c_files() { git ls-files -co --exclude-standard "$@" | grep -E '\.[ch]$'; }
 step_format() { tools/format --check; }
 step_includes() { tools/check_deps.sh && tools/check_state_files.sh && tools/check_opens.sh && \
 	tools/check_cuts.py && tools/check_words.sh && tools/check_exports.py && \
-	tools/check_static_names.sh && tools/check_readmes.sh && \
+	tools/check_static_names.sh && tools/check_readmes.sh && tools/check_json.py && \
 	tools/check_docs.py; }
 step_sizes() { tools/check_size.sh; }
 

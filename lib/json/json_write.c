@@ -403,10 +403,3 @@ void json_put_fields(struct buf *b, const struct shape *s, const void *obj)
 		json_add_field(b, &s->fields[i], obj);
 	}
 }
-
-void json_add_member(struct buf *b, const char *name, const char *text)
-{
-	if (text && b->n == 0)
-		buf_addc(b, '{');
-	json_put_text(b, name, text);
-}

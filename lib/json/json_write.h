@@ -96,7 +96,4 @@ void json_put_fields(struct buf *b, const struct shape *s, const void *obj);
  * `depth` stay in one line. */
 void json_indent(struct buf *b, const char *json, int depth);
 
-/* Replaced by json_put_text. */
-void json_add_member(struct buf *b, const char *name, const char *text);
-
 #endif
