@@ -373,3 +373,36 @@ def test_acls_and_modes_are_as_on_the_host(home):
         skip("the host has no ACLs")
     copy_and_share(at)
     assert permissions(at) == permissions(host)
+
+
+def is_readable_by_others(at, path):
+    """Whether another user may read it. The fd leads past the test's home."""
+    at = os.open(at, os.O_RDONLY)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            os.close(os.open(path, os.O_RDONLY, dir_fd=at))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(at)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def test_an_acl_counts_at_once(home):
+    """The kernel has the mode in its cache."""
+    if os.geteuid() != 0:
+        skip("needs another user")
+    agent(home)
+    at, _ = mount(home)
+    anyone = 0xffffffff
+    os.chmod(at, 0o755)
+    (at / "d").mkdir(mode=0o755)
+    (at / "d/f").write_text("x")
+    assert is_readable_by_others(at, "d/f")
+    os.setxattr(at / "d", "system.posix_acl_access",
+                acl((1, 7, anyone), (4, 0, anyone), (32, 0, anyone)))
+    assert not is_readable_by_others(at, "d/f")
