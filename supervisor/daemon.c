@@ -30,15 +30,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TICK_MS      250 /* a dead listener is found after a few of these */
+#define TICK_MS      250 /* a lost socket is found after a few ticks */
 #define TRIM_TICKS   240
-#define TRIM_MAX     2000 /* rows of the host's log, at a time */
-#define SWEEP_MAX    500  /* values that have expired, at a time */
+#define TRIM_MAX     2000 /* rows of the host's log deleted at a time */
+#define SWEEP_MAX    500  /* expired values deleted at a time */
 #define SHRINK_TICKS 12
 #define LOCK_TRIES   20
 #define LOCK_MS      50
 
-/* A worker costs a connection and a pidfd; while it starts, what it is told. */
+/* A worker needs a connection and a pidfd and, while it starts, a start
+ * message. */
 static void raise_limits(const struct config *c)
 {
 	rlim_t want = (rlim_t)(c->run_max * 3 + c->http_connections + 1024);
@@ -50,7 +51,7 @@ static void raise_limits(const struct config *c)
 	}
 }
 
-/* --- the loop's own events -------------------------------------------- */
+/* --- events of the loop --------------------------------------------------- */
 
 /* Memory may be ahead of the rows. */
 static void on_txn_failed(void *arg, const struct err *failed)
@@ -74,7 +75,7 @@ static void before_commit(void *arg)
 	notify_host_watchers(s);
 }
 
-/* A bounded number of rows; if there are more, the next tick goes on. */
+/* Deletes a bounded number of rows; the next tick continues. */
 static void trim_host_log(struct supervisor *s)
 {
 	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
@@ -86,7 +87,7 @@ static void trim_host_log(struct supervisor *s)
 		n = sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e);
 	s->trimming = n == TRIM_MAX;
 	if (n < 0 || sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
-		log_warn(LT("msg", "the host's log cannot be trimmed"),
+		log_warn(LT("msg", "cannot trim the host's log"),
 			 LT("error", e.text));
 }
 
@@ -94,7 +95,7 @@ static void restart_if_space(struct supervisor *s)
 {
 	if (s->stopping || !disk_has_space(&s->home))
 		return;
-	log_info(LT("msg", "the disk has free space: restarting"));
+	log_info(LT("msg", "the disk has free space again, restarting"));
 	s->restart_for_space = true;
 	uv_stop(&s->loop);
 }
@@ -127,7 +128,7 @@ static void on_tick(uv_timer_t *h)
 		jobs_tick(&s->jobs);
 }
 
-/* After the commit, so that the client has its answer. */
+/* Runs after the commit, so that the client gets its answer. */
 static void end_loop(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;
@@ -161,7 +162,7 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 			       "the intent must be restart, down or down-now");
 	if (!s->read_only)
 		(void)control_file_in_place(s);
-	if (s->txn.refused) { /* nothing can be recorded, and nothing lost */
+	if (s->txn.refused) { /* nothing can be recorded */
 		s->stopping = true;
 		complete_later(s, done, intent, true, intent);
 		txn_on_commit(&s->txn, end_loop, s);
@@ -172,8 +173,8 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 		return -1;
 	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
 		return -1;
-	log_info(LT("msg", "asked to go"), LT("intent", intent), LT("by", by),
-		 LI("active", runs_count(s)));
+	log_info(LT("msg", "stop requested"), LT("intent", intent),
+		 LT("by", by), LI("active", runs_count(s)));
 	notify("STOPPING=1");
 	s->stopping = true;
 	complete_later(s, done, intent, true, intent);
@@ -200,14 +201,15 @@ static void on_signal(uv_signal_t *h, int signum)
 	struct completion nobody = {0};
 	struct err e;
 
-	/* The second one does not wait for anybody. */
+	/* The second signal does not wait for runs. */
 	if (s->stopping || signum == SIGTERM) {
 		if (supervisor_stop(s, "restart", "signal", nobody, &e) == 0)
 			return;
 	} else if (supervisor_stop(s, "down", "signal", nobody, &e) == 0) {
 		return;
 	}
-	log_error(LT("msg", "cannot stop in order"), LT("error", e.text));
+	log_error(LT("msg", "cannot record the stop, ending at once"),
+		  LT("error", e.text));
 	uv_stop(&s->loop);
 }
 
@@ -258,7 +260,7 @@ static int seed_reasons(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-/* A planned restart is over once the next skepd is here. */
+/* Logs and clears the intent of the former skepd. */
 static int read_shutdown_intent(struct supervisor *s, struct err *e)
 {
 	struct shutdown_intent_get_row row;
@@ -266,7 +268,7 @@ static int read_shutdown_intent(struct supervisor *s, struct err *e)
 	int found = sql_get(s->db, Q_SHUTDOWN_INTENT_GET, NULL, &row, &a, e);
 
 	if (found == 1) {
-		log_info(LT("msg", "after a planned stop"),
+		log_info(LT("msg", "the former skepd was stopped as planned"),
 			 LT("intent", row.intent), LT("by", row.by),
 			 LI("active", row.active));
 		found = sql_exec(s->db, Q_SHUTDOWN_INTENT_CLEAR, NULL, e);
@@ -294,7 +296,7 @@ static int open_database(struct supervisor *s, struct err *e)
 			 e);
 }
 
-/* What answers requests, and nothing that starts or ends a run. */
+/* Starts only what answers reads. */
 static int start_reading(struct supervisor *s, struct err *e)
 {
 	struct err why;
@@ -308,7 +310,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-/* About a plugin, or about a worker. */
+/* The report is about a plugin or about a worker. */
 static void on_spawner_report(void *arg, const struct spawn_told *t, int pidfd)
 {
 	if (!plugin_on_spawn_event(arg, t, pidfd))
@@ -335,7 +337,7 @@ static int start_services(struct supervisor *s, struct err *e)
 	runs_init(s);
 	if (s->read_only)
 		return start_reading(s, e);
-	/* Before anything that has threads. */
+	/* Fork before any thread exists. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
 	s->roots.spawner = s->spawn.pid;
@@ -360,7 +362,7 @@ static void stop(struct supervisor *s)
 {
 	struct err e;
 
-	s->stopping = true; /* nothing starts any more, whyever we go */
+	s->stopping = true; /* no run is started any more */
 	channels_stop(s);
 	if (s->api)
 		api_stop(s->api);
@@ -379,10 +381,12 @@ static void stop(struct supervisor *s)
 	runs_free(s);
 	uv_loop_close(&s->loop);
 	if (!s->read_only && control_unlock(s->db, &e))
-		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
+		log_warn(LT("msg",
+			    "cannot release the lock of the control plane"),
+			 LT("error", e.text));
 }
 
-/* What the watchdog that started us knows of those before us. */
+/* Reads the record of the watchdog about former restarts. */
 static void read_watchdog(struct supervisor *s)
 {
 	struct watchdog_record r;
@@ -403,10 +407,11 @@ static void run_loop(struct supervisor *s)
 		 LI("epoch", s->epoch), LI("adopted", runs_count(s)));
 	notify("READY=1");
 	uv_run(&s->loop, UV_RUN_DEFAULT);
-	log_info(LT("msg", "going"), LI("active", runs_count(s)));
+	log_info(LT("msg", "ending"), LI("active", runs_count(s)));
 }
 
-/* ERR_BUSY with its pid, if the control plane names the other supervisor. */
+/* -1 with ERR_BUSY and the pid, if the control plane names a living
+ * supervisor. */
 static int name_owner(const struct home *home, struct err *e)
 {
 	struct supervisor_row row;
@@ -428,7 +433,8 @@ static int name_owner(const struct home *home, struct err *e)
 	return alive > 0 ? -1 : 0;
 }
 
-/* One that is about to exit has the lock a moment longer than its row. */
+/* A supervisor that is about to exit holds the lock a moment longer than its
+ * row. */
 static int lock_home(const struct home *home, struct err *e)
 {
 	int fd = home_make(home, e) ? -1 : home_lock(home, e);
@@ -475,7 +481,7 @@ static int serve_until_stop(struct supervisor *s, struct err *e)
 	return rc;
 }
 
-/* A new object with what `prepare` found; the former one is closed. */
+/* Resets the object after a failed start, except for what prepare_home set. */
 static void reset_supervisor(struct supervisor *s)
 {
 	struct supervisor was = *s;
@@ -487,20 +493,20 @@ static void reset_supervisor(struct supervisor *s)
 	memcpy(s->boot_id, was.boot_id, sizeof s->boot_id);
 }
 
-/* Gives up the reserve if there is too little space to start, and then starts
- * without writing. */
+/* Starts; on a full disk, deletes the reserve and starts again, then starts
+ * read-only. */
 static int serve_with_fallback(struct supervisor *s, struct err *e)
 {
 	int rc = serve_until_stop(s, e);
 
 	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
-		log_error(LT("msg", "the disk is full: changes will fail"),
+		log_error(LT("msg", "the disk is full, changes will fail"),
 			  LT("error", e->text));
 		reset_supervisor(s);
 		rc = serve_until_stop(s, e);
 	}
 	if (rc && e->code == ERR_FULL) {
-		log_error(LT("msg", "the disk is full: skepd is read-only"),
+		log_error(LT("msg", "the disk is full, starting read-only"),
 			  LT("error", e->text));
 		reset_supervisor(s);
 		s->read_only = true;

@@ -3,21 +3,21 @@
 
 #include "lib/base/err.h"
 
-/* The whole program: from the configuration to the end of the loop. */
+/* The program skepd: reads the configuration, runs the loop, shuts down. */
 struct skepd_options {
-	const char *home; /* NULL: as the environment says */
+	const char *home; /* NULL: from the environment */
 	const char *log;  /* file to append to; NULL: stderr */
-	/* HOST:PORT of the supervisor to be replaced, or "": only check whether
-	 * this one could start. */
+	/* Only check whether skepd could start. HOST:PORT of the supervisor
+	 * that it would replace, or "". */
 	const char *check;
 };
 
-/* 1: it ran read-only, and there is space now: the program is to be executed
- * again. */
+/* Runs skepd. Returns 1 if it ran read-only and there is space now: the caller
+ * executes the program again. */
 int skepd_run(const struct skepd_options *o, struct err *e);
 
-/* Whether it could start while another one runs: the configuration, the address
- * to listen on, the schema. Changes nothing. */
+/* Checks configuration, listening address and schema, as for a start beside a
+ * running skepd. Changes nothing. */
 int skepd_check(const struct skepd_options *o, struct err *e);
 
 #endif

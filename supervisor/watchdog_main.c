@@ -58,7 +58,7 @@ static void save_record(const struct watchdog *w)
 	struct err e;
 
 	if (watchdog_write(&w->home, &w->record, &e))
-		log_warn(LT("msg", "the record cannot be written"),
+		log_warn(LT("msg", "cannot write the record of the watchdog"),
 			 LT("error", e.text));
 }
 

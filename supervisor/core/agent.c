@@ -16,9 +16,8 @@
 #include <string.h>
 
 /*
- * Agents as the supervisor sees them: a definition that lies in files is read
- * again whenever it is used, so that an edit is seen by the next run and nothing
- * has to be looked through at start.
+ * Agents. A definition in files is read whenever it is used, so that the next
+ * run sees a change and the start does not have to read all files.
  */
 static int log_agent_event(struct supervisor *s, const char *name,
 			   const char *what, struct err *e)
@@ -71,7 +70,7 @@ int supervisor_agent_check(struct supervisor *s, const char *name,
 	return found < 0 ? -1 : 0;
 }
 
-/* What the definition does not say goes back to its default. */
+/* Members that the definition does not contain get their defaults. */
 static int define_agent(struct supervisor *s, const char *name,
 			const cJSON *def, struct arena *a, struct err *e)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STEP_MS 1000 /* less is drift, and left alone */
+#define STEP_MS 1000 /* smaller differences are drift */
 #define SCOPE   "skepd"
 #define KEY     "clock"
 
@@ -41,7 +41,7 @@ static int save_offset(struct supervisor *s, int64_t offset, struct err *e)
 	return control_kv_put(s->db, SCOPE, KEY, value, OPT_NONE, e);
 }
 
-/* The offset of the former supervisor of this boot, or `other`. */
+/* The offset that a former supervisor stored during this boot, or `other`. */
 static int64_t former_offset(struct supervisor *s, int64_t other)
 {
 	char boot[64];
@@ -63,7 +63,7 @@ static int adjust_times(struct supervisor *s, int64_t offset, struct err *e)
 	int64_t by = offset - former_offset(s, offset);
 
 	if (is_step(by)) {
-		log_warn(LT("msg", "the system's clock was set"),
+		log_warn(LT("msg", "the system clock was set"),
 			 LI("by_ms", by));
 		if (move_rows(s->db, by, e))
 			return -1;
@@ -81,7 +81,7 @@ int clock_change_open(struct supervisor *s, struct err *e)
 	return sql_leave(s->db, adjust_times(s, offset, e), e);
 }
 
-/* Deadlines that are in memory only, or there too. */
+/* Moves deadlines in memory. */
 static void move_memory(struct supervisor *s, int64_t by)
 {
 	for (int i = 0; i < JOB_KINDS; i++)
@@ -112,16 +112,18 @@ void clock_change_check(struct supervisor *s)
 
 	if (!is_step(by))
 		return;
-	log_warn(LT("msg", "the system's clock was set"), LI("by_ms", by));
+	log_warn(LT("msg", "the system clock was set"), LI("by_ms", by));
 	if (txn_begin(&s->txn, &e) || move_rows(s->db, by, &e)) {
-		log_error(LT("msg", "deadlines cannot be moved"),
-			  LT("error", e.text));
+		log_error(
+			LT("msg",
+			   "cannot move deadlines after a change of the clock"),
+			LT("error", e.text));
 		return;
 	}
 	clock_hold(offset);
 	move_memory(s, by);
 	if (save_offset(s, offset, &e))
-		log_error(LT("msg", "the clock cannot be recorded"),
+		log_error(LT("msg", "cannot record the offset of the clock"),
 			  LT("error", e.text));
 	u = txn_alloc(&s->txn, sizeof *u);
 	*u = (struct undo){s, before, by};

@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RETRY_MS 60000 /* after one that failed */
+#define RETRY_MS 60000 /* after a failure */
 #define ARGS_MAX 4
 
 static const struct job_kind {
 	const char *name;
-	const char *args[ARGS_MAX]; /* of the command */
-	size_t every;               /* where in the configuration */
+	const char *args[ARGS_MAX]; /* arguments of skep */
+	size_t every; /* offset of the interval in struct config */
 } jobs[JOB_KINDS] = {
 	{"backup",
 	 {"backup", "create", "--scheduled", NULL},
@@ -42,7 +42,8 @@ void jobs_init(struct jobs *k, const struct home *home,
 	*k = (struct jobs){.home = home, .config = config, .db = db};
 }
 
-/* A backup is due by when the last one began, also over a restart. */
+/* The next backup depends on the start of the last one, also after a
+ * restart. */
 static int64_t first_time(struct jobs *k, int job)
 {
 	struct backup_last_row last = {.at = OPT_NONE};
@@ -75,10 +76,10 @@ static void start_job(struct jobs *k, int job)
 	k->next[job] = clock_now() + every(k, job);
 	if (rc) {
 		k->child = 0;
-		log_error(LT("msg", "a job cannot be started"),
+		log_error(LT("msg", "cannot start a job"),
 			  LT("job", jobs[job].name), LT("error", strerror(rc)));
 	} else {
-		log_info(LT("msg", "a job began"), LT("job", jobs[job].name),
+		log_info(LT("msg", "job started"), LT("job", jobs[job].name),
 			 LI("pid", k->child));
 	}
 }
@@ -92,11 +93,11 @@ static void reap(struct jobs *k)
 		return;
 	k->child = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		log_info(LT("msg", "a job is done"),
+		log_info(LT("msg", "job finished"),
 			 LT("job", jobs[k->job].name));
 		return;
 	}
-	log_warn(LT("msg", "a job failed"), LT("job", jobs[k->job].name),
+	log_warn(LT("msg", "job failed"), LT("job", jobs[k->job].name),
 		 LI("status", WIFEXITED(status) ? WEXITSTATUS(status)
 						: -WTERMSIG(status)));
 	if (retry_at < k->next[k->job])
@@ -121,7 +122,7 @@ void jobs_close(struct jobs *k)
 {
 	if (!k->child)
 		return;
-	kill(k->child, SIGTERM); /* ours, and not yet waited for */
+	kill(k->child, SIGTERM); /* our child, not reaped yet */
 	while (waitpid(k->child, NULL, 0) < 0 && errno == EINTR)
 		;
 	k->child = 0;

@@ -12,15 +12,15 @@
 #define QUIET_CALLS    8
 #define ARENAS         2
 
-/* Memory is given back. The threads beside the loop share an arena: with one for
- * all, the loop and libcurl's thread wait for each other at every message, and
- * more would be memory that rests. */
+/* Free memory is returned to the kernel. There are two malloc arenas: with one,
+ * the loop and libcurl's thread would contend for it with every message; more
+ * would keep unused memory. */
 void memory_configure(void)
 {
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	/* for work that waits for nothing but the disk */
+	/* this pool is for work that waits only for the disk */
 	setenv("UV_THREADPOOL_SIZE", "2", 0);
 }
 

@@ -17,8 +17,8 @@
 #define STEP      8
 
 /*
- * What operators' commands have skepd write for them while it runs, since it
- * alone writes the control plane. The work itself is theirs (ops/).
+ * Changes of the control plane on behalf of maintenance commands. ops/ does the
+ * work itself.
  */
 static int note_backup(struct supervisor *s, const struct backup_run_row *row,
 		       const char *by, struct completion done, struct err *e)
@@ -72,7 +72,7 @@ int supervisor_migration_run(struct supervisor *s,
 	return txn_try_end(&s->txn, note_migration(s, row, by, done, e), e);
 }
 
-/* Names what is missing, instead of the constraint that would fail. */
+/* Reports a missing import instead of a failed constraint. */
 static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 {
 	struct migration_run_known_row row;
@@ -164,10 +164,9 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 			   add_audit(s, act, subject, detail, by, done, e), e);
 }
 
-/* --- a slice at a time: the command asks again until nothing is left ---- */
+/* --- slices: the command repeats its request until nothing is left -------- */
 
-/* Steps until `max` or the time of one turn is used up: the loop has others to
- * serve. */
+/* Repeats step until `max` rows are done or the time of one turn is used up. */
 static int run_slice(struct supervisor *s, int64_t max,
 		     int (*step)(struct sql *db, int64_t count, const void *arg,
 				 struct err *e),
@@ -252,7 +251,8 @@ int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
 	return txn_try_end(&s->txn, vacuum_pages(s, pages, by, done, e), e);
 }
 
-/* --- another file for an agent ----------------------------------------- */
+/* --- restore of an agent's database
+ * ---------------------------------------- */
 
 struct agent_swap {
 	struct completion done;
@@ -267,7 +267,7 @@ static void swap_files(void *arg, const struct err *failed)
 	struct err e;
 
 	if (!failed && registry_swap_files(&w->row, w->path, w->before, &e)) {
-		log_error(LT("msg", "an agent's file cannot be replaced"),
+		log_error(LT("msg", "cannot replace the database of an agent"),
 			  LT("agent", w->row.agent), LT("error", e.text));
 		r.failed = &e;
 	}
@@ -275,8 +275,8 @@ static void swap_files(void *arg, const struct err *failed)
 		w->done.call(w->done.arg, &r);
 }
 
-/* Beside the agent's file and nowhere else: what is asked for by HTTP must not
- * move files about. */
+/* The restored file must be beside the agent file: a request over HTTP must not
+ * move arbitrary files. */
 static int check_restore_path(const char *path, const char *file, struct err *e)
 {
 	const char *slash = strrchr(file, '/');

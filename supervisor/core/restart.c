@@ -2,7 +2,7 @@
 
 #include "lib/base/backoff.h"
 
-#define COUNT_MAX 30 /* the wait is at its longest long before */
+#define COUNT_MAX 30 /* more than enough for the longest wait */
 
 void restart_running(struct restart *r, int64_t now)
 {

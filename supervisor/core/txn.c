@@ -22,7 +22,7 @@ struct txn_try {
 	struct txn_try *outer;
 	bool open; /* has a savepoint */
 	struct sql_savepoint savepoint;
-	struct effect **effects; /* those before it end here */
+	struct effect **effects; /* end of the list before the command */
 	struct rollback *rollbacks;
 };
 
@@ -110,7 +110,7 @@ void txn_try_begin(struct txn *s)
 	s->command = v;
 }
 
-/* Down to those that were registered before, newest first. */
+/* Calls the rollbacks registered after `before`, newest first. */
 static void call_rollbacks(struct txn *s, struct rollback *before)
 {
 	while (s->rollbacks != before) {
@@ -169,7 +169,7 @@ char *txn_text(struct txn *s, const char *text)
 	return arena_text(&s->arena, text);
 }
 
-/* 0 if what the transaction changed is on disk. */
+/* Returns 0 if the changes are on disk. */
 static int commit(struct txn *s, struct err *e)
 {
 	int rc;
@@ -207,7 +207,7 @@ void txn_end(struct txn *s)
 			break;
 		rc = commit(s, &e);
 		if (rc)
-			log_error(LT("msg", "a step could not be committed"),
+			log_error(LT("msg", "commit failed"),
 				  LT("error", e.text));
 		if (rc)
 			call_rollbacks(s, NULL);

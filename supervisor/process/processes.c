@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define CGROUP_FILE_MAX (1u << 20)
-#define BASE_MAX        210 /* of a name's room, the id needs 40 */
+#define BASE_MAX        210 /* leaves 40 bytes for the id */
 #define RECHECK_MAX_MS  500
 
 /* --- cgroups ---------------------------------------------------------- */
@@ -96,14 +96,14 @@ static bool cgroup_kill(const struct process_roots *p,
 	return done;
 }
 
-/* --- who belongs to the run ------------------------------------------- */
+/* --- processes of a run -------------------------------------------------- */
 
 struct walk {
 	const struct process_roots *roots;
 	const struct processes *tree;
 	bool worker_is_alive;
 	int found;
-	pid_t one; /* of those */
+	pid_t one; /* pid of the last one found */
 	int64_t pages;
 	int sig; /* 0: only count */
 };
@@ -151,7 +151,7 @@ static bool visit_process(void *arg, pid_t pid)
 	return true;
 }
 
-/* Members of the cgroup are the run's by the kernel's word. */
+/* All members of the cgroup belong to the run. */
 static void walk_cgroup(struct walk *w)
 {
 	struct buf b = BUF_MAX(CGROUP_FILE_MAX);
@@ -269,7 +269,7 @@ static void each_cgroup_below(const char *base,
 		closedir(d);
 }
 
-/* One may be in a tree of the first version only: it is the last to go. */
+/* A cgroup may be left in a hierarchy of version 1 only. */
 void processes_each_cgroup(const struct process_roots *p,
 			   void (*fn)(void *arg, const char *name), void *arg)
 {
@@ -287,8 +287,8 @@ struct search {
 	pid_t found;
 };
 
-/* The worker leads a session of its own; what it starts may do so too, but has
- * a marked parent. */
+/* The worker is a session leader whose parent does not have the marker. Its
+ * descendants may lead sessions too, but their parents have the marker. */
 static bool is_worker_of_run(void *arg, pid_t pid)
 {
 	struct search *s = arg;

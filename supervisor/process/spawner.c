@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct queued_request { /* an ask that the socket has no room for yet */
+struct queued_request { /* a request that does not fit into the socket yet */
 	struct spawn_request req;
 	int fds[SPAWN_PASSED];
 	int nfds;
@@ -30,11 +30,12 @@ static void free_queued(struct queued_request *w)
 	free(w);
 }
 
-#define ROOM 47 /* placeholder that the spawner writes the id over */
+/* length of the placeholder, which the spawner overwrites with the id */
+#define ROOM 47
 static char placeholder[] = SPAWN_MARKER
 	"=...............................................";
 
-/* Our environment with a marker that has room for any run. */
+/* The environment with a marker that is long enough for any id. */
 static char **marked_env(void)
 {
 	size_t n = 0, k = 0;
@@ -73,9 +74,9 @@ static int run_spawner(int fd, pid_t *pid, struct err *e)
 	return rc ? err_errno_set(e, "cannot start %s", path.text) : 0;
 }
 
-/* --- hearing ---------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------- */
 
-/* 1 a packet, 0 nothing more, -1 the end. */
+/* Returns 1 for a packet, 0 if there is none, -1 at the end. */
 static int receive_event(int sock, struct spawn_told *t, int *fd)
 {
 	union {
@@ -115,7 +116,7 @@ static void drop_socket(struct spawn *s)
 	close(s->fd);
 	s->fd = -1;
 	if (s->pid > 0) {
-		kill(s->pid, SIGKILL); /* ours, and not yet waited for */
+		kill(s->pid, SIGKILL); /* our child, not reaped yet */
 		waitpid(s->pid, NULL, 0);
 	}
 	s->pid = 0;
@@ -123,7 +124,6 @@ static void drop_socket(struct spawn *s)
 
 static int start_spawner(struct spawn *s, struct err *e);
 
-/* Asks that were not sent never will be. */
 static void drop_queued(struct spawn *s)
 {
 	while (s->first) {
@@ -142,9 +142,10 @@ void spawn_restart(struct spawn *s)
 	drop_queued(s);
 	if (s->fd >= 0)
 		drop_socket(s);
-	log_warn(LT("msg", "the spawner is gone; starting another"));
+	log_warn(LT("msg", "spawner ended, starting another"));
 	if (start_spawner(s, &e))
-		log_error(LT("msg", "no spawner"), LT("error", e.text));
+		log_error(LT("msg", "cannot start the spawner"),
+			  LT("error", e.text));
 	s->calls.lost(s->calls.arg);
 }
 
@@ -167,9 +168,9 @@ static void on_poll(uv_poll_t *h, int status, int events)
 		flush(s);
 }
 
-/* --- asking ----------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------ */
 
-/* False when there is no room. */
+/* False if the socket is full. */
 static bool send_request(int sock, const struct queued_request *w)
 {
 	union {

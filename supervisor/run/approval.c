@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Questions to people. A question is a row before the worker hears that it was
- * taken; an answer is a row and a command in one commit, so that it is given
- * once and reaches the worker, or the worker of a later attempt, whatever dies.
+ * Approvals. A request is committed before it is acknowledged to the worker. An
+ * answer is a row and a command in one commit. So it is given once and reaches
+ * the worker of this or a later attempt, whichever process dies.
  */
 static int log_host(struct supervisor *s, const char *id, const char *agent,
 		    const char *state, struct err *e)
@@ -112,7 +112,8 @@ int approval_on_request(struct active_run *l, const struct msg_approval *m,
 	if (found == 0)
 		found = add_approval(l, m, e);
 	else if (found == 1 && strcmp(row.state, "open") != 0)
-		/* Asked again by an attempt that has not heard the answer. */
+		/* A later attempt asks again; it has not received the
+		 * answer. */
 		found = send_answer(
 			l->sup, &row,
 			&(struct supervisor_answer){
@@ -169,12 +170,12 @@ void approvals_expire(struct supervisor *s)
 			n = -1;
 	}
 	if (n < 0)
-		log_error(LT("msg", "approvals cannot expire"),
+		log_error(LT("msg", "cannot expire approvals"),
 			  LT("error", e.text));
 	arena_fini(&a);
 }
 
-/* The option of the question, by its id; NULL: there is none. */
+/* Finds an option of the question by its id, or NULL. */
 static const cJSON *find_option(const cJSON *detail, const char *id)
 {
 	const cJSON *o;
@@ -188,8 +189,8 @@ static const cJSON *find_option(const cJSON *detail, const char *id)
 	return NULL;
 }
 
-/* An option is what the one who asks offered ("optionId"), and its "kind", if
- * there is one, begins with allow or reject. */
+/* Options are in the detail of the question ("optionId"). If an option has a
+ * "kind", it begins with allow or reject. */
 static int check_choice(const struct approval_row *row,
 			const struct supervisor_answer *answer, struct err *e)
 {

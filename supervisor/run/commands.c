@@ -187,7 +187,7 @@ static int request_end(struct active_run *l,
 	return rc;
 }
 
-/* 1, or 0 if it is being ended already. */
+/* Returns 1, or 0 if the run is already being ended. */
 static int cancel_active(struct active_run *l, const char *reason,
 			 const char *detail, const char *by, struct err *e)
 {
@@ -219,8 +219,8 @@ static int cancel_one(struct supervisor *s, const char *id, const char *reason,
 	return rc;
 }
 
-/* The run, and everything that it started: 1, or 0 if it was over or being
- * ended already, or -1. */
+/* Cancels the run and its child runs. Returns 1, 0 if the run has ended or is
+ * being ended, or -1. */
 static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e)
 {
@@ -240,7 +240,7 @@ static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 	return changed < 0 || n < 0 ? -1 : changed;
 }
 
-/* Its last run is over, but what it kept can still be ended. */
+/* The run has ended, but its idle worker can be ended. */
 static const char *cancel_idle(struct supervisor *s, const char *run)
 {
 	struct idle_worker *w = idle_find(s, run);
@@ -288,11 +288,11 @@ void active_run_stop(struct active_run *l, const char *by)
 		return;
 	txn_try_begin(&l->sup->txn);
 	if (txn_try_end(&l->sup->txn, request_end(l, &why, "stop", by, &e), &e))
-		log_error(LT("msg", "a run cannot be stopped"),
-			  LT("run", l->id), LT("error", e.text));
+		log_error(LT("msg", "cannot stop a run"), LT("run", l->id),
+			  LT("error", e.text));
 }
 
-/* A live run that can still be told something. */
+/* The active run, if it can still receive commands; NULL with the error. */
 static struct active_run *reachable(struct supervisor *s, const char *run,
 				    struct err *e)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- what follows a move, once it is committed ------------------------ */
+/* --- effects, after the commit ----------------------------------------- */
 
 struct deferred_effect {
 	struct supervisor *sup;
@@ -19,9 +19,9 @@ struct deferred_effect {
 };
 
 /*
- * The worker is made while the commit is under way, and waits at a gate: until
- * that opens it has done nothing that anybody could see. If the commit fails, or
- * we die, the gate closes and it goes.
+ * The worker is spawned while the commit is in progress, and waits at the start
+ * barrier; until then it has no visible effect. If the commit fails, or skepd
+ * dies, the barrier closes and the worker exits.
  */
 void spawn_before_commit(struct active_run *l)
 {
@@ -29,7 +29,7 @@ void spawn_before_commit(struct active_run *l)
 	int barrier[2] = {-1, -1};
 
 	if (pipe2(barrier, O_CLOEXEC))
-		return; /* then after the commit */
+		return; /* try again after the commit */
 	snprintf(req.run, sizeof req.run, "%s", l->id);
 	processes_cgroup(&l->sup->roots, l->id, req.cgroup);
 	if (l->limits)
@@ -41,7 +41,7 @@ void spawn_before_commit(struct active_run *l)
 	l->start_barrier = barrier[1];
 }
 
-/* The worker exits without having done anything. */
+/* Without a byte in the barrier the worker exits and has done nothing. */
 static void close_start_barrier(struct active_run *l)
 {
 	if (l->start_barrier >= 0)
@@ -63,7 +63,7 @@ static void begin_attempt(struct active_run *l)
 	active_run_set_alarm(l, l->sup->config.run_start_timeout);
 }
 
-#define REPORT_MARGIN_MS 50 /* for the report of a worker that ends */
+#define REPORT_MARGIN_MS 50 /* for the report of a worker that is ending */
 
 static void command_deliver(struct active_run *l);
 
@@ -191,7 +191,7 @@ static void command_deliver(struct active_run *l)
 		cJSON_Delete(body);
 	}
 	if (found < 0)
-		log_error(LT("msg", "a command cannot be given"),
+		log_error(LT("msg", "cannot send a command to a worker"),
 			  LT("run", l->id), LT("error", e.text));
 	arena_fini(&a);
 }

@@ -7,13 +7,14 @@
 #include <string.h>
 
 /*
- * A worker's word that its attempt is over. It has committed the end to the
- * agent's file by then, all that it started has ended, and it leaves as soon as
- * it is answered. So the answer does not wait for the disk: the word is kept in
- * memory until the process is gone, and the end of the run is one commit. If we
- * die before that, the file says the same (reconcile.c).
+ * The report of a worker that its attempt is over. The worker has committed the
+ * end to the agent file, all its processes have exited, and it exits as soon as
+ * it is answered. So the answer does not wait for a commit: the report is kept
+ * in memory until the process exits, and the end of the run is one commit. If
+ * skepd dies before that, the agent file says the same (reconcile.c).
  */
-#define EXIT_WAIT_MS 100 /* after that the row says that it is ending */
+/* if the worker takes longer, the run becomes `ending` */
+#define EXIT_WAIT_MS 100
 
 struct end_report {
 	enum run_pending_state pending_state;
@@ -32,7 +33,7 @@ static char *copy_text(const char *text)
 	return out;
 }
 
-/* How the attempt ended by the worker's own word. */
+/* The state that follows from the report. */
 static enum run_pending_state reported_state(const struct active_run *l,
 					     const struct msg_finished *f)
 {
@@ -45,12 +46,13 @@ static enum run_pending_state reported_state(const struct active_run *l,
 	if (!strcmp(f->outcome, "timed_out"))
 		return RUN_PENDING_TIMED_OUT;
 	if (r == REASON_stopped || r == REASON_supervisor_lost)
-		return RUN_PENDING_QUEUED; /* not its fault: counts for nothing */
+		return RUN_PENDING_QUEUED; /* not the fault of the run */
 	return run_pending_failed(r < REASONS && reason_again(r), l->attempt,
 				  l->max_attempts);
 }
 
-/* One that failed to commit its end tells so, or was not allowed to. */
+/* Is the end in the agent file? Not if the worker could not or was not allowed
+ * to commit it. */
 static bool is_in_file(const char *reason)
 {
 	enum reason r = reason_from(reason);
@@ -95,7 +97,7 @@ static int apply_report(struct active_run *l, struct err *e)
 	why.pending_state = run_pending_merge(l->pending_state,
 					      w->pending_state);
 	if (why.pending_state ==
-	    l->pending_state) { /* as was wished, and why */
+	    l->pending_state) { /* the requested end, with its reason */
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}
@@ -103,7 +105,7 @@ static int apply_report(struct active_run *l, struct err *e)
 	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0 ||
 	    transition_apply(l, RUN_EV_FINISH, &why, e))
 		return -1;
-	l->reconciled = w->in_file; /* else what is in the file counts */
+	l->reconciled = w->in_file; /* otherwise the file decides */
 	if (w->seq > l->last_seq)
 		l->last_seq = w->seq;
 	return 0;
@@ -119,7 +121,6 @@ int run_finish(struct active_run *l, struct err *e)
 	return rc;
 }
 
-/* Whether it goes away by itself, which we shall see. */
 static bool exits_by_itself(const struct active_run *l,
 			    const struct msg_finished *f)
 {

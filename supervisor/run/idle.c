@@ -52,7 +52,7 @@ struct processes idle_processes(const struct idle_worker *w)
 	};
 }
 
-/* --- from a run to nobody --------------------------------------------- */
+/* --- a finished run becomes an idle worker ------------------------------- */
 
 static int put_row(const struct active_run *l, int64_t since, int64_t until,
 		   struct err *e)
@@ -111,7 +111,7 @@ bool idle_keep(struct active_run *l)
 	if (!may_stay_idle(l))
 		return false;
 	if (put_row(l, now, until, &e)) {
-		log_error(LT("msg", "an idle worker cannot be kept"),
+		log_error(LT("msg", "cannot record an idle worker"),
 			  LT("run", l->id), LT("error", e.text));
 		return false;
 	}
@@ -126,9 +126,10 @@ bool idle_keep(struct active_run *l)
 	return true;
 }
 
-/* --- from nobody to a run --------------------------------------------- */
+/* --- a run takes an idle worker ------------------------------------------ */
 
-/* One that is idle gives its place; it is free when its processes are gone. */
+/* Is a slot free for the run? If not, evicts an idle worker; its slot is free
+ * when its processes have exited. */
 static bool has_capacity(struct supervisor *s, const char *agent, int64_t limit)
 {
 	int64_t of_agent = active_run_count_agent(&s->runs->active, agent);
@@ -158,7 +159,8 @@ int idle_find_worker(struct supervisor *s, const struct run_active_row *run,
 		idle_evict(w);
 		return -1;
 	}
-	if (!w->is_waiting) { /* after our restart it needs a moment */
+	/* it has not connected again after a restart of skepd */
+	if (!w->is_waiting) {
 		if (!w->awaited)
 			idle_set_alarm(w, s->config.run_start_timeout);
 		w->awaited = true;
@@ -189,8 +191,8 @@ int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 	return 0;
 }
 
-/* It is told once. If that goes wrong it does not come back as this run's, its
- * time to start passes, and another worker is made. */
+/* The message is sent once. If that fails, the worker does not report as the
+ * worker of this run, the start times out, and another worker is started. */
 void idle_send_run(struct active_run *l)
 {
 	struct msg m = {.type = MSG_TYPE_NEXT};
@@ -206,7 +208,7 @@ void idle_send_run(struct active_run *l)
 	if (rc == 0)
 		rc = ipc_server_answer(l->sup->runs->ipc, l->waiting, &m, &e);
 	if (rc)
-		log_warn(LT("msg", "an idle worker cannot be told"),
+		log_warn(LT("msg", "cannot send a run to an idle worker"),
 			 LT("run", l->id), LT("error", e.text));
 	buf_fini(&b);
 }
@@ -238,7 +240,7 @@ void idle_adopt(struct active_run *l)
 	arena_fini(&a);
 }
 
-/* --- while it waits --------------------------------------------------- */
+/* --- messages of idle workers -------------------------------------------- */
 
 void idle_on_message(struct idle_worker *w, struct ipc_from from,
 		     const struct msg *m)
@@ -260,6 +262,6 @@ void idle_on_message(struct idle_worker *w, struct ipc_from from,
 		w->is_waiting = false;
 	if (ipc_server_answer(w->sup->runs->ipc, from,
 			      m->type == MSG_TYPE_HELLO ? &begin : &ack, &e))
-		log_warn(LT("msg", "an idle worker cannot be answered"),
+		log_warn(LT("msg", "cannot answer an idle worker"),
 			 LT("error", e.text));
 }

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 /*
- * How idle workers go: SIGTERM to the worker, which ends its tree; after the
- * grace time SIGKILL to all; then proof, and the row goes.
+ * The end of idle workers: SIGTERM to the worker, which ends its processes;
+ * SIGKILL to all of them after the grace period; then exit verification, and
+ * the row is deleted.
  */
 #define RECHECK_MS      10
-#define EVICT_WAIT_MS   2000 /* that a verb waits for it */
+#define EVICT_WAIT_MS   2000 /* how long a command waits for it */
 #define NS_PER_MS       1000000
-#define GRACE_MARGIN_MS 1000 /* the worker's own time for the mount */
+#define GRACE_MARGIN_MS 1000 /* for the worker to unmount */
 
 static void free_when_closed(uv_handle_t *h)
 {
@@ -47,7 +48,7 @@ void idle_drop(struct idle_worker *w)
 	w->pidfd = -1;
 }
 
-/* --- proof ------------------------------------------------------------ */
+/* --- exit verification ------------------------------------------------- */
 
 static void delete_rows(struct idle_worker *w)
 {
@@ -59,7 +60,7 @@ static void delete_rows(struct idle_worker *w)
 	if (txn_begin(&s->txn, &e) ||
 	    sql_exec(s->db, Q_IDLE_DELETE, &key, &e) < 0 ||
 	    sql_exec(s->db, Q_SANDBOX_DELETE, &box, &e) < 0)
-		log_error(LT("msg", "the row of an idle worker stays"),
+		log_error(LT("msg", "cannot delete the row of an idle worker"),
 			  LT("run", w->run), LT("error", e.text));
 }
 
@@ -71,7 +72,8 @@ static void kill_all(struct idle_worker *w)
 	w->killed = true;
 }
 
-/* The worker is gone, or killed: is everybody? True: w is no more. */
+/* Checks that all processes have exited, and kills the rest. True: w was
+ * freed. */
 static bool verify_exit(struct idle_worker *w)
 {
 	struct processes t = idle_processes(w);
@@ -85,7 +87,7 @@ static bool verify_exit(struct idle_worker *w)
 					  : RECHECK_MS * RECHECK_MS);
 		return false;
 	}
-	log_info(LT("msg", "an idle worker is gone"), LT("run", w->run),
+	log_info(LT("msg", "idle worker ended"), LT("run", w->run),
 		 LT("agent", w->agent));
 	delete_rows(w);
 	processes_remove_cgroup(&s->roots, w->cgroup);
@@ -227,8 +229,8 @@ struct idle_worker *idle_new(struct supervisor *s,
 	return w;
 }
 
-/* A worker at a run is that run's; the others are idle, or were at a run that
- * ended without us. */
+/* A worker with an active run belongs to that run. The others are idle, or
+ * their run ended while no skepd was running. */
 static void adopt(struct supervisor *s, const struct idle_worker_row *row)
 {
 	bool same_boot = !strcmp(row->boot_id, s->boot_id);
@@ -241,8 +243,10 @@ static void adopt(struct supervisor *s, const struct idle_worker_row *row)
 			     ? process_pidfd((pid_t)row->pid, row->start_ticks)
 			     : -1);
 	w->in_cgroup = processes_have_cgroup(&s->roots, w->cgroup);
-	log_info(LT("msg", w->evicting ? "an idle worker has gone"
-				       : "adopted an idle worker"),
+	log_info(LT("msg",
+		    w->evicting
+			    ? "idle worker exited while skepd was not running"
+			    : "adopted an idle worker"),
 		 LT("run", w->run), LI("pid", w->pid));
 	if (row->idle_since == OPT_NONE || s->config.run_idle_max == 0)
 		idle_evict(w);

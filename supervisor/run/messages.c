@@ -8,12 +8,13 @@
 #include <string.h>
 
 /*
- * Messages of workers. Each is checked against its run's attempt and token. What
- * changes rows is acknowledged after the commit; hints change memory only and
- * are acknowledged at once, and so is an end that is in the agent's file
- * (finish.c). Nothing that a worker sends can do more than end its own run.
+ * Messages of workers. Each is checked against attempt and token of its run.
+ * Messages that change rows are acknowledged after the commit. Hints change
+ * only memory and are acknowledged at once, as is an end that is in the agent
+ * file (finish.c). The worst that a worker can do with a message is to end its
+ * own run.
  */
-#define TURN_MESSAGES 256 /* taken in one turn; the rest waits for the next */
+#define TURN_MESSAGES 256 /* handled in one turn of the loop */
 
 /* --- answers ---------------------------------------------------------- */
 
@@ -23,7 +24,7 @@ static void answer_worker(struct supervisor *s, struct ipc_from to,
 	struct err e;
 
 	if (ipc_server_answer(s->runs->ipc, to, m, &e))
-		log_warn(LT("msg", "a worker cannot be answered"),
+		log_warn(LT("msg", "cannot answer a worker"),
 			 LT("error", e.text));
 }
 
@@ -48,7 +49,8 @@ struct deferred_answer {
 	bool begin;
 };
 
-/* After a failed commit the worker hears nothing, and asks again later. */
+/* After a failed commit the connection is dropped, and the worker sends the
+ * message again. */
 static void send_deferred_answer(void *arg, const struct err *failed)
 {
 	const struct deferred_answer *l = arg;
@@ -80,7 +82,7 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 	struct transition_reason why = {.reason = run_because_hello};
 	struct ipc_peer peer;
 
-	/* The kernel's word on who it is, not the worker's. */
+	/* The pid comes from the kernel, not from the worker. */
 	if (l->pid > 0 && !ipc_server_peer(l->sup->runs->ipc, from, &peer) &&
 	    peer.pid != l->pid)
 		return err_set(e, ERR_DENIED,
@@ -88,13 +90,11 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 			       (int)peer.pid, l->id);
 	l->connected = true;
 	l->is_waiting = false;
-	active_run_set_phase(
-		l, "running"); /* the next heartbeat may know better */
+	active_run_set_phase(l, "running"); /* until the next heartbeat */
 	if (l->state != RUN_STARTING) {
-		send_hint(l->sup,
-			  &(struct hint){
-				  HINT_OUTBOX,
-				  .agent = l->agent}); /* hints were lost */
+		send_hint(l->sup, &(struct hint){HINT_OUTBOX,
+						 /* hints may have been lost */
+						 .agent = l->agent});
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}
@@ -242,7 +242,7 @@ static bool is_token(const char *token, const char *token_hash)
 	return strcmp(hash, token_hash) == 0;
 }
 
-/* The live run that the sender proves to be the worker of, or NULL. */
+/* The active run of the sender, authenticated by its token, or NULL. */
 static struct active_run *find_sender(struct supervisor *s,
 				      const struct msg_who *who)
 {
@@ -254,7 +254,7 @@ static struct active_run *find_sender(struct supervisor *s,
 		       : NULL;
 }
 
-/* Or the idle worker that it proves to be. */
+/* The same for an idle worker. */
 static struct idle_worker *find_idle_sender(struct supervisor *s,
 					    const struct msg_who *who)
 {
@@ -286,7 +286,7 @@ static void handle_message(struct supervisor *s, struct ipc_from from,
 	txn_try_begin(&s->txn);
 	if (txn_try_end(&s->txn, handlers[m->type](l, from, m, &e), &e) == 0)
 		return;
-	log_warn(LT("msg", "a worker's message was refused"), LT("run", l->id),
+	log_warn(LT("msg", "message of a worker refused"), LT("run", l->id),
 		 LT("type", msg_name(m->type)), LT("error", e.text));
 	ipc_server_drop(s->runs->ipc, from);
 }
@@ -309,7 +309,7 @@ static void on_readable(uv_poll_t *h, int status, int events)
 		if (got == 0)
 			break;
 		if (got < 0) {
-			log_warn(LT("msg", "a connection was dropped"),
+			log_warn(LT("msg", "connection of a worker dropped"),
 				 LT("error", e.text));
 			ipc_server_drop(s->runs->ipc, from);
 		} else {

@@ -15,20 +15,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FIRST_MS     20  /* after skepd came up */
-#define QUIET_MS     4   /* nothing started for so long: the first is made */
-#define CALM_MS      25  /* and the others: whole short runs fit in */
-#define PAUSE_MS     100 /* after one that failed; doubles */
+#define FIRST_MS     20  /* after the start of skepd */
+#define QUIET_MS     4   /* no run started for so long: the first is forked */
+#define CALM_MS      25  /* for the others, longer than a short run */
+#define PAUSE_MS     100 /* after a failure; doubles */
 #define PAUSE_MAX_MS 30000
-#define EXIT_MS      2000  /* for those that are killed to be gone */
-#define MESSAGE_MAX  60000 /* what surely fits into an empty pipe */
+#define EXIT_MS      2000  /* to wait for killed workers */
+#define MESSAGE_MAX  60000 /* always fits into an empty pipe */
 
 struct preforked {
 	struct preforked *next;
 	char id[ID_SIZE];
-	int start,
-		start_barrier; /* our ends: the message, and the word to begin */
-	pid_t pid;             /* 0: the spawner has not said yet */
+	int start, start_barrier; /* our ends of both pipes */
+	pid_t pid;                /* 0: not reported yet */
 	int64_t start_ticks;
 	int pidfd;
 	bool in_cgroup;
@@ -46,7 +45,7 @@ static struct preforked **link_to(struct prefork_pool *all,
 	return at;
 }
 
-/* Takes it out of the list; what it holds stays open. */
+/* Removes it from the list; its descriptors stay open. */
 static void unlink_preforked(struct prefork_pool *all, struct preforked *one)
 {
 	*link_to(all, one) = one->next;
@@ -60,7 +59,7 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-/* With its pipe closed it goes by itself. */
+/* The worker exits when its pipe closes. */
 static void drop_preforked(struct supervisor *s, struct preforked *one)
 {
 	unlink_preforked(&s->runs->prefork, one);
@@ -81,9 +80,9 @@ static struct preforked *find_preforked(struct prefork_pool *all,
 	return one;
 }
 
-/* --- making them ------------------------------------------------------ */
+/* --- forking ------------------------------------------------------------ */
 
-/* Both pipes, or neither. */
+/* Opens both pipes or none. */
 static bool make_pipes(int start[2], int barrier[2])
 {
 	if (pipe2(start, O_CLOEXEC))
@@ -106,7 +105,7 @@ static void prefork_worker(struct supervisor *s)
 		abort();
 	if (!make_pipes(start, barrier)) {
 		free(one);
-		return; /* there are runs that need descriptors more */
+		return; /* leave descriptors to the runs */
 	}
 	(void)fcntl(start[1], F_SETFL, O_NONBLOCK);
 	*one = (struct preforked){
@@ -138,8 +137,8 @@ static void refill_after(struct supervisor *s, int64_t ms)
 	uv_timer_start(&s->runs->prefork.refill, on_refill, (uint64_t)ms, 0);
 }
 
-/* To make one takes a core for 2 ms, which a run that has just started needs
- * too. As long as another spare is there, nobody waits for this one. */
+/* Forking keeps a core busy for 2 ms, which a run that has just started needs
+ * too. While another worker is ready, this one is not urgent. */
 void prefork_postpone(struct supervisor *s)
 {
 	if (needs_refill(s))
@@ -162,13 +161,13 @@ void prefork_open(struct supervisor *s)
 	s->runs->prefork.refill.data = s;
 	if (s->read_only)
 		return;
-	s->runs->prefork.cgroups_left = true; /* of a supervisor before us */
+	s->runs->prefork.cgroups_left = true; /* left by a former supervisor */
 	refill_after(s, FIRST_MS);
 }
 
-/* --- what is heard of them -------------------------------------------- */
+/* --- reports of the spawner ---------------------------------------------- */
 
-/* Whatever makes them die must not make us fork for ever. */
+/* Limits the rate of forks if workers die at once. */
 static void back_off(struct prefork_pool *all)
 {
 	all->pause_ms = backoff_next(++all->failures, PAUSE_MS, PAUSE_MAX_MS);
@@ -181,7 +180,7 @@ static void on_prefork_failed(struct supervisor *s, struct preforked *one)
 	prefork_postpone(s);
 }
 
-/* One that the spawner had not yet told of may be what it died of. */
+/* A worker that was not reported yet may be the reason why the spawner died. */
 void prefork_drop(struct supervisor *s)
 {
 	bool unreported = false;
@@ -200,10 +199,10 @@ void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
 {
 	struct preforked *one = find_preforked(&s->runs->prefork, t->run);
 
-	if (!one) { /* dropped meanwhile: its pipe is closed */
+	if (!one) { /* dropped meanwhile; its pipe is closed */
 		close_end(&pidfd);
 	} else if (t->kind == SPAWN_FAILED) {
-		log_warn(LT("msg", "no spare worker could be made"),
+		log_warn(LT("msg", "cannot prefork a worker"),
 			 LT("error", strerror(t->status)));
 		on_prefork_failed(s, one);
 	} else {
@@ -235,9 +234,9 @@ bool prefork_on_exit(struct supervisor *s, pid_t pid)
 	return one != NULL;
 }
 
-/* --- giving one away -------------------------------------------------- */
+/* --- assigning a worker --------------------------------------------------- */
 
-/* The message is in the pipe as a whole, or the spare is of no use. */
+/* Writes the whole message, or the worker is useless. */
 static bool write_start_message(struct preforked *one, const struct buf *start)
 {
 	ssize_t n;
@@ -281,7 +280,8 @@ bool prefork_assign(struct active_run *l, const struct buf *start)
 	return false;
 }
 
-/* --- what is left of them --------------------------------------------- */
+/* --- cgroups and shutdown
+ * -------------------------------------------------- */
 
 struct cgroup_scan {
 	struct supervisor *sup;
@@ -325,7 +325,7 @@ void prefork_remove_cgroups(struct supervisor *s)
 	s->runs->prefork.cgroups_left = t.left;
 }
 
-/* They have nothing to lose, and nobody shall see them after us. */
+/* They have done nothing, and must not outlive skepd. */
 static void kill_preforked(const struct preforked *one)
 {
 	struct pollfd over = {.fd = one->pidfd, .events = POLLIN};

@@ -16,16 +16,16 @@
 #include <string.h>
 
 /*
- * After a worker died without a report: what it committed counts. Its file is
- * opened in a thread (another run of the agent may hold the write lock) and
- * fenced (schema/agent/transcript/fence.h). If the end of the attempt is there,
- * that is how it ended; else its open parts are closed as aborted and, when it
- * will not be tried again, its end is written. The tree is gone by now, so
- * nothing else writes for the run.
+ * After a worker died without a report, the agent file decides how the attempt
+ * ended. It is opened in a thread, since another run of the agent may hold the
+ * write lock, and fenced (schema/agent/transcript/fence.h). If the file
+ * contains the end of the attempt, that is the end. Otherwise open parts are
+ * closed as aborted and, if the run is not retried, its end is written. No
+ * process of the run is left, so nothing else writes for it.
  *
- * A run is tried again only after its file was read: it may have ended. If the
- * file cannot be read, that is repeated, and the run fails in the end. A run
- * that is over in any case does not wait for its file.
+ * A run is retried only after its file was read, since it may have ended. If
+ * the file cannot be read, the read is repeated, and finally the run fails. A
+ * run that is not retried does not wait for its file.
  */
 #define RECONCILE_MS    15000
 #define RECONCILE_TRIES 10
@@ -40,10 +40,10 @@ struct reconcile_job {
 	char *path;
 	int64_t attempt, epoch;
 	bool requeue;
-	char status[16]; /* to be written */
+	char status[16]; /* end to be written */
 	char reason[64];
 	struct run_ending found;
-	bool began; /* the attempt is in the file, or may be */
+	bool began; /* the file contains the attempt, or may contain it */
 	struct err err;
 	int rc;
 };
@@ -99,7 +99,7 @@ static int reconcile_file(struct reconcile_job *j, struct err *e)
 
 	if (!file_exists(j->path))
 		return 0;
-	j->began = true; /* until the file says no */
+	j->began = true; /* until the file was read */
 	if (fault_point(FAULT_reconcile_file, e) ||
 	    agent_file_open(&f, j->path, j->agent, 0, e))
 		return -1;
@@ -126,7 +126,7 @@ static void reconcile_in_thread(struct agent_work *w)
 	j->rc = reconcile_file(j, &j->err);
 }
 
-/* What the file says counts more than what was guessed. */
+/* The end in the file overrides the assumed one. */
 static void apply_recorded_end(struct active_run *l,
 			       const struct reconcile_job *j)
 {
@@ -146,8 +146,7 @@ static void apply_recorded_end(struct active_run *l,
 	}
 }
 
-/* Messages of the worker may have told the same number; the row has it only from
- * here. */
+/* Hints of the worker change only memory; the row gets the number here. */
 static void record_last_seq(struct active_run *l, int64_t seq)
 {
 	struct run_set_last_seq_in in = {l->id, seq};
@@ -159,12 +158,13 @@ static void record_last_seq(struct active_run *l, int64_t seq)
 		l->last_seq = seq;
 	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_LAST_SEQ, &in, &e) < 0)
-		log_error(LT("msg", "the last event cannot be recorded"),
+		log_error(LT("msg", "cannot record the last event of a run"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
-/* It was taken for one that never came to life, and did so all the same: it
- * counts, and if it was the last, the file has to have its end. */
+/* The worker was assumed not to have started, but the file contains its
+ * attempt. So the attempt counts; if it was the last one, its end must be
+ * written to the file. */
 static void count_attempt(struct active_run *l)
 {
 	l->pending_state = run_pending_failed(true, l->attempt,
@@ -173,7 +173,7 @@ static void count_attempt(struct active_run *l)
 	l->reconciled = l->pending_state == RUN_PENDING_QUEUED;
 }
 
-/* Without what the file says, a run must not be tried again. */
+/* A run must not be retried before its file was read. */
 static void retry_reconcile(struct active_run *l, const struct err *e)
 {
 	char why[sizeof e->text + 32];
@@ -213,12 +213,12 @@ static void reconcile_done(struct agent_work *w)
 	struct active_run *l = active_run_find(&j->sup->runs->active, j->id);
 
 	if (j->rc)
-		log_warn(LT("msg", "an agent's file cannot be settled"),
+		log_warn(LT("msg",
+			    "cannot read the end of a run from the agent file"),
 			 LT("run", j->id), LT("error", j->err.text));
-	send_hint(j->sup,
-		  &(struct hint){
-			  HINT_OUTBOX,
-			  .agent = j->agent}); /* its last words may be there */
+	send_hint(j->sup, &(struct hint){HINT_OUTBOX,
+					 /* it may have written outbox rows */
+					 .agent = j->agent});
 	if (l && l->reconciling && l->attempt == j->attempt)
 		apply_result(l, j);
 	free(j->session);
@@ -228,7 +228,8 @@ static void reconcile_done(struct agent_work *w)
 
 bool reconcile_is_late(struct active_run *l)
 {
-	log_warn(LT("msg", "an agent's file could not be settled in time"),
+	log_warn(LT("msg", "reading the end of a run from the agent file takes "
+			   "too long"),
 		 LT("run", l->id), LT("agent", l->agent));
 	if (l->pending_state == RUN_PENDING_QUEUED) {
 		active_run_set_alarm(l, RECONCILE_MS);

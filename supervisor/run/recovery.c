@@ -8,9 +8,9 @@
 #include <string.h>
 
 /*
- * Reading the active runs from their rows: at start, and again when a commit
- * failed and memory may be ahead of the rows. Each run is adopted, if its worker
- * lives, or settled; once.
+ * Reads the active runs from their rows: at start, and after a failed commit,
+ * when memory may be ahead of the rows. A run whose worker is alive is adopted;
+ * the end of the others is verified and reconciled.
  */
 #define RETRY_MS 200
 
@@ -18,7 +18,7 @@ static void drop_run(struct active_run *l, void *arg)
 {
 	struct supervisor *s = arg;
 
-	/* It will dial again and say what was not acknowledged. */
+	/* It connects again and repeats what was not acknowledged. */
 	if (l->connected && s->runs->ipc)
 		ipc_server_drop(s->runs->ipc, l->from);
 	active_run_drop(l);
@@ -43,8 +43,8 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
 
 	if (l->state != RUN_STARTING)
-		active_run_set_phase(
-			l, "adopted"); /* until its worker says hello */
+		active_run_set_phase(l,
+				     "adopted"); /* until its worker connects */
 	active_run_set_reason(l, row->reason, row->detail);
 	l->no_status = true;
 	idle_adopt(l);
@@ -55,7 +55,7 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 		active_run_watch_pid(l, (pid_t)row->pid, row->start_ticks, -1);
 	else
 		l->exited = true;
-	log_info(LT("msg", l->exited ? "an active run has no worker"
+	log_info(LT("msg", l->exited ? "worker of an active run is gone"
 				     : "adopted a worker"),
 		 LT("run", l->id), LT("state", run_state_word(l->state)),
 		 LI("pid", l->pid));
@@ -77,8 +77,8 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 						: l->heartbeat_ms);
 }
 
-/* What a supervisor that was killed left behind: the cgroup of a run that is
- * not live goes, if no process is in it. Those of channels are plugins'. */
+/* Removes cgroups that a killed supervisor left: those of runs that are not
+ * active, if they are empty. Plugins handle those of channels. */
 static void remove_unused_cgroup(void *arg, const char *name)
 {
 	struct supervisor *s = arg;
@@ -115,7 +115,7 @@ static void on_retry(uv_timer_t *h)
 
 	active_run_each(&s->runs->active, drop_run, s);
 	idle_clear(s);
-	/* What it was asked for is done or never will be, before we look. */
+	/* After this no pending request can start a worker. */
 	spawn_restart(&s->spawn);
 	if (recover_runs(s, &e)) {
 		log_error(
@@ -124,7 +124,7 @@ static void on_retry(uv_timer_t *h)
 		uv_timer_start(h, on_retry, RETRY_MS, 0);
 		return;
 	}
-	/* A stop may have waited for runs that were never committed. */
+	/* A stop may have waited for runs that were not committed. */
 	end_if_done(s);
 }
 

@@ -59,7 +59,7 @@ int run_sandbox_drop(struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in key = {l->id};
 
-	if (l->kept_idle) /* it stays while a process is in it */
+	if (l->kept_idle) /* the idle worker uses it */
 		return 0;
 	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
 }
@@ -79,7 +79,7 @@ void run_sandbox_log_missing(struct supervisor *s)
 		n++;
 	}
 	if (n > 0)
-		log_warn(LT("msg", "sandboxes will have gaps"),
+		log_warn(LT("msg", "sandboxes are incomplete on this host"),
 			 LT("lacks", b.p));
 	buf_fini(&b);
 }

@@ -8,14 +8,16 @@
 
 #define RETRY_MS 1000 /* after a failure of the database */
 
-/* A workspace in the agent's file has one mount, and these drivers need it. */
+/* A workspace in the agent file can be mounted only once, and these drivers
+ * need the mount. */
 static bool needs_mount(const struct agent_row *a)
 {
 	return strcmp(a->workspace, "disk") != 0 &&
 	       (!strcmp(a->driver, "exec") || !strcmp(a->driver, "acp"));
 }
 
-/* How many runs of the agent may live at once: its own word, or the host's. */
+/* How many runs of the agent may be active at once: limits.runs of the agent,
+ * or run.per_agent. */
 static int64_t agent_limit(struct supervisor *s, const char *agent,
 			   struct arena *a)
 {
@@ -86,8 +88,10 @@ static void on_alarm(uv_timer_t *h)
 
 	if (txn_begin(&s->txn, &e) || run_wake(s->db, now, &a, &e) < 0 ||
 	    expire(s, now, &a, &e))
-		log_error(LT("msg", "the queue cannot be woken"),
-			  LT("error", e.text));
+		log_error(
+			LT("msg",
+			   "cannot process due and expired runs of the queue"),
+			LT("error", e.text));
 	approvals_expire(s);
 	s->runs->schedule = s->runs->alarm_stale = true;
 	arena_fini(&a);
@@ -102,7 +106,7 @@ void schedule_runs(struct supervisor *s)
 		return;
 	s->runs->schedule = false;
 	if (schedule(s, &a, &e) < 0) {
-		log_error(LT("msg", "the queue cannot be served"),
+		log_error(LT("msg", "cannot start queued runs"),
 			  LT("error", e.text));
 		s->runs->alarm_stale = false;
 		uv_timer_start(&s->runs->alarm, on_alarm, RETRY_MS, 0);
@@ -120,8 +124,9 @@ void queue_set_alarm(struct supervisor *s)
 		return;
 	s->runs->alarm_stale = false;
 	if (sql_get(s->db, Q_RUN_NEXT_ALARM, NULL, &row, NULL, &e) < 0)
-		log_error(LT("msg", "no alarm can be set"),
-			  LT("error", e.text));
+		log_error(
+			LT("msg", "cannot read the next due time of the queue"),
+			LT("error", e.text));
 	if (row.at == OPT_NONE) {
 		uv_timer_stop(&s->runs->alarm);
 		return;

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A claimed run: what its worker will be told, and its first move. */
+/* A queued run that is being started: everything that its start message
+ * needs. */
 #define CONFIG_MAX (1u << 20)
 #define TOKEN_HEX  65
 
@@ -30,12 +31,12 @@ struct claim {
 	char token_hash[HASH_HEX];
 	char config_digest[HASH_HEX];
 	const char *config;
-	const char *artifacts; /* what it has to leave behind, or NULL */
-	const char *bootstrap; /* what makes its workspace ready, or NULL */
-	const char *reply;     /* where its answer goes, or NULL */
-	const char *media; /* the message whose attachments it has, or NULL */
+	const char *artifacts;  /* required artifacts, or NULL */
+	const char *bootstrap;  /* set-up of the workspace, or NULL */
+	const char *reply;      /* destination of the answer, or NULL */
+	const char *media;      /* owner of the attachments, or NULL */
 	const char *prompt_key; /* of the user's message, or NULL */
-	const char *replaces;   /* a run of the session, or NULL */
+	const char *replaces; /* the run whose messages it replaces, or NULL */
 	const char *workspace;
 	const char *sandbox;
 	struct sandbox_spec spec;
@@ -52,7 +53,7 @@ static void make_token(struct claim *c)
 	hash_of(c->token, strlen(c->token), c->token_hash);
 }
 
-/* An object as text; NULL if it is none, or too long. */
+/* An object as JSON text; NULL if it is not an object or too long. */
 static const char *object_text(struct claim *c, const cJSON *v)
 {
 	struct buf b = BUF_MAX(65536);
@@ -65,7 +66,8 @@ static const char *object_text(struct claim *c, const cJSON *v)
 	return out;
 }
 
-/* The agent's driver configuration; members that the run gives come first. */
+/* The driver configuration of the agent; members in the options of the run
+ * override it. */
 static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 {
 	const char *text = c->input.options;
@@ -118,8 +120,8 @@ static void make_contract(struct claim *c, const cJSON *spec)
 		c, cJSON_GetObjectItemCaseSensitive(spec, "bootstrap"));
 }
 
-/* The files that were made of the message's attachments are the run's own. It
- * may have waited for long: they are made again if they were swept. */
+/* The run may write to the files of its attachments. They are created again,
+ * since they may have been deleted while the run was queued. */
 static int add_media(struct claim *c, cJSON *spec, struct err *e)
 {
 	struct home_path all = home_path(&c->sup->home, HOME_MEDIA);
@@ -141,8 +143,8 @@ static int add_media(struct claim *c, cJSON *spec, struct err *e)
 	return attachments_materialise(c->sup->db, c->media, all.text, e);
 }
 
-/* What the definition says of it, as it stands; an agent that says nothing has
- * the defaults. */
+/* The sandbox settings of the definition; an agent without them has the
+ * defaults. */
 static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 {
 	struct buf b = BUF_MAX(65536);
@@ -159,7 +161,8 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 	return rc;
 }
 
-/* Where the run works: said by the agent, or a directory beside its file. */
+/* The workspace: the path in the definition, or a directory beside the agent
+ * file. */
 static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
 {
 	const char *path = json_text(spec, "path", NULL);
@@ -177,8 +180,9 @@ static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
 	return 0;
 }
 
-/* A digest of all that is not the run's own. A worker that was told the same is
- * as good as a new one, unless its sandbox shows it attachments of a prompt. */
+/* A digest of the start message without the members that differ from run to
+ * run. An idle worker with the same digest can be reused, unless its sandbox
+ * contains attachments of a prompt. */
 static int make_config_digest(struct claim *c, const struct msg_start *start,
 			      struct err *e)
 {
@@ -190,7 +194,8 @@ static int make_config_digest(struct claim *c, const struct msg_start *start,
 		return 0;
 	m.u.start.run = m.u.start.token = m.u.start.prompt = "";
 	m.u.start.attempt = m.u.start.grace_ms = 0;
-	m.u.start.schema_version = 0; /* of a file that its first run makes */
+	/* the first run of an agent creates the file */
+	m.u.start.schema_version = 0;
 	m.u.start.prompt_key = m.u.start.reply = NULL;
 	m.u.start.run_timeout_ms = m.u.start.idle_timeout_ms = OPT_NONE;
 	if (msg_encode(&m, &b, e)) {
@@ -293,7 +298,7 @@ static int reject(struct supervisor *s, const char *id, const char *reason,
 
 	if (sql_get(s->db, Q_RUN_GET, &key, &row, a, e) != 1)
 		return -1;
-	log_warn(LT("msg", "a run cannot start"), LT("run", id),
+	log_warn(LT("msg", "run rejected: it cannot start"), LT("run", id),
 		 LT("why", detail));
 	return transition_apply_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
@@ -306,8 +311,9 @@ static bool has_limits_at_start(const struct active_run *l)
 	return false;
 }
 
-/* Unless it has one: a spare, which is in its cgroup already, without limits of
- * memory and CPU; or one that is made for it. */
+/* Unless it reuses an idle worker, the run gets a preforked worker or a new
+ * one. A preforked worker is already in its cgroup, so it has no limits of
+ * memory and CPU. */
 static int find_worker(struct active_run *l, const struct buf *start,
 		       struct err *e)
 {
@@ -327,7 +333,7 @@ static int find_worker(struct active_run *l, const struct buf *start,
 	return 0;
 }
 
-/* Into w, or into a worker of its own. */
+/* Starts the run in w, or in a worker of its own if w is NULL. */
 static int launch(struct claim *c, const struct buf *start,
 		  struct idle_worker *w, struct err *e)
 {
@@ -345,7 +351,7 @@ static int launch(struct claim *c, const struct buf *start,
 	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
 		return -1;
 	c->run.token_hash = c->token_hash;
-	c->run.cgroup = NULL; /* of the attempt before */
+	c->run.cgroup = NULL; /* that of the previous attempt */
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = active_run_new(c->sup, &c->run);
 	memcpy(l->config_digest, c->config_digest, sizeof l->config_digest);
@@ -356,12 +362,12 @@ static int launch(struct claim *c, const struct buf *start,
 		return -1;
 	}
 	if (w)
-		idle_drop(w); /* it is l's worker now */
+		idle_drop(w); /* it is the worker of l now */
 	mark(MARK_given);
 	return 0;
 }
 
-/* Where it goes decides whether it goes now. */
+/* Returns 1 if the run has to wait for a worker. */
 static int start_or_wait(struct claim *c, const struct buf *start,
 			 int64_t agent_limit, struct err *e)
 {

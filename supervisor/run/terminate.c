@@ -13,15 +13,16 @@
 #include <unistd.h>
 
 /*
- * How runs come to their end: the ladder from a request to SIGKILL, and the
- * proof that nobody is left, without which no run is over.
+ * The end of runs: the escalation from a request to SIGKILL, and exit
+ * verification. A run is over only when none of its processes is left.
  */
 #define TERM_TO_KILL_MS 100
-/* A worker that reports that it ends has ended its processes within the grace
- * time, and still has to write its end to a disk that may be slow. */
+/* A worker that reports its end has ended its processes within the grace
+ * period. It still has to write the end, possibly to a slow disk. */
 #define END_MARGIN_MS 2000
-#define SILENCE_BEATS 6 /* missed signs of life before a worker is given up */
-#define BACKSTOP_MS   2000 /* after the worker's own time-outs and exit */
+#define SILENCE_BEATS 6 /* missed heartbeats before a worker is killed */
+/* margin after the worker's own time-outs and exit */
+#define BACKSTOP_MS 2000
 
 static void describe_exit(int status, bool short_of_memory, char *out,
 			  size_t cap)
@@ -38,16 +39,17 @@ static void describe_exit(int status, bool short_of_memory, char *out,
 		snprintf(out, cap, "exit code %d", WEXITSTATUS(status));
 }
 
-/* --- proof ------------------------------------------------------------ */
+/* --- exit verification ------------------------------------------------- */
 
-/* Looks again soon, then less often, for as long as it takes. */
+/* Checks again, at growing intervals. */
 static void recheck_later(struct active_run *l)
 {
 	active_run_set_alarm(l, processes_recheck_ms(l->exit_checks++));
 }
 
-/* An attempt in which nothing was done is none: the next one has its number.
- * One that was ended with the host costs the run nothing either. */
+/* An attempt that never started does not count: the next attempt gets its
+ * number. An attempt that ended with skepd or the host gets an additional
+ * one. */
 static void refund_attempt(struct active_run *l)
 {
 	struct run_uncount_in in = {l->id};
@@ -60,7 +62,7 @@ static void refund_attempt(struct active_run *l)
 	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, never_started ? Q_RUN_UNCOUNT : Q_RUN_GRANT,
 		     &in, &e) < 0)
-		log_error(LT("msg", "an attempt cannot be taken back"),
+		log_error(LT("msg", "cannot refund an attempt"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
@@ -89,7 +91,7 @@ void exit_verify(struct active_run *l)
 			on_exit_verified(l);
 			return;
 		}
-		/* It said that it is over: let it go by itself. */
+		/* It reported its end and exits by itself. */
 		if (l->idle_ms > 0 && l->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, l->pidfd, SIGTERM, NULL,
 				0);
@@ -114,7 +116,7 @@ void exit_verify(struct active_run *l)
 	on_exit_verified(l);
 }
 
-/* --- the ladder ------------------------------------------------------- */
+/* --- escalation --------------------------------------------------------- */
 
 static void escalate(struct active_run *l)
 {
@@ -134,11 +136,11 @@ static void escalate(struct active_run *l)
 	l->stage = ESCALATE_KILL;
 	processes_signal(&l->sup->roots, &t, SIGKILL);
 	recheck_later(l);
-	if (l->pid == 0) /* then nobody can start it any more, and we look */
+	if (l->pid == 0) /* a new spawner cannot start it any more */
 		spawn_restart(&l->sup->spawn);
 }
 
-/* Ends a tree that has lost its right to go on. */
+/* Kills the processes of a worker that does not respond. */
 static void kill_now(struct active_run *l, const char *reason)
 {
 	struct processes t = active_run_processes(l);
@@ -151,9 +153,9 @@ static void kill_now(struct active_run *l, const char *reason)
 }
 
 /*
- * A worker that was not heard of in time may have spoken all the same: when we
- * stood still, or the whole machine, its words wait to be read. So its time is
- * over only when we have listened once more.
+ * A worker without timely heartbeats may have sent them nevertheless: if skepd
+ * or the machine was stopped, they are still unread. So the worker is killed
+ * only after skepd has read messages once more.
  */
 static void kill_if_still_silent(struct active_run *l, const char *reason)
 {
@@ -165,8 +167,8 @@ static void kill_if_still_silent(struct active_run *l, const char *reason)
 	active_run_set_alarm(l, l->heartbeat_ms);
 }
 
-/* The moment, as uv_now, at which a limit that the worker keeps itself is so
- * far behind that it cannot be trusted to; OPT_NONE: there is none. */
+/* The uv_now at which skepd enforces a time-out that the worker has not
+ * enforced itself; OPT_NONE: no limit. */
 static int64_t backstop(const struct active_run *l, int64_t since,
 			int64_t limit)
 {
@@ -211,13 +213,13 @@ static void check_deadlines(struct active_run *l)
 	active_run_set_alarm(l, next - now);
 }
 
-/* It has said how it ended: that counts from now on. */
+/* Records the end that the worker reported. */
 static void record_report(struct active_run *l)
 {
 	struct err e;
 
 	if (l->report && run_finish(l, &e))
-		log_error(LT("msg", "an end cannot be recorded"),
+		log_error(LT("msg", "cannot record the end of a run"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
@@ -239,10 +241,10 @@ void active_run_on_alarm(struct active_run *l)
 	}
 }
 
-/* --- what is heard of processes --------------------------------------- */
+/* --- exits and reports of the spawner ----------------------------------- */
 
-/* The spawner tells how it ended a moment after the kernel tells that it did;
- * of a worker that was adopted nobody does. */
+/* The spawner reports the exit status shortly after the pidfd signals the exit.
+ * There is no status for adopted workers. */
 #define STATUS_WAIT_MS 50
 
 void active_run_on_exit(struct active_run *l)
@@ -251,32 +253,32 @@ void active_run_on_exit(struct active_run *l)
 	bool oom;
 
 	if (!run_state_lives(l->state))
-		return; /* proven gone; dropped at the end of the transaction */
+		return; /* verified; it is dropped after the commit */
 	record_report(l);
 	if (l->state == RUN_ENDING) {
 		exit_verify(l);
 		return;
 	}
 	if (l->exit_status == -1 && !l->no_status) {
-		l->no_status = true; /* waits only once */
+		l->no_status = true; /* wait only once */
 		active_run_set_alarm(l, STATUS_WAIT_MS);
 		return;
 	}
 	oom = cgroup_oom(&l->sup->roots.limits, l->cgroup) > 0;
 	describe_exit(l->exit_status, oom, how, sizeof how);
-	log_info(LT("msg", "a worker died"), LT("run", l->id),
-		 LI("pid", l->pid), LT("how", how));
+	log_info(LT("msg", "worker exited before it reported its end"),
+		 LT("run", l->id), LI("pid", l->pid), LT("how", how));
 	transition_worker_gone(l, exit_reason_of(l), how);
 }
 
-/* One that has not said hello may never have begun; its file will tell. */
+/* A worker that has not connected may not have begun; the agent file shows
+ * it. */
 const char *exit_reason_of(const struct active_run *l)
 {
 	return l->state == RUN_STARTING ? run_because_spawn_failed
 					: run_because_worker_died;
 }
 
-/* The number of the worker's process belongs to the row. */
 void record_worker_pid(struct active_run *l)
 {
 	struct run_set_worker_in in = {
@@ -293,7 +295,7 @@ void record_worker_pid(struct active_run *l)
 	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0 ||
 	    sql_exec(l->sup->db, Q_SANDBOX_SET_PID, &box, &e) < 0)
-		log_error(LT("msg", "a pid cannot be written"),
+		log_error(LT("msg", "cannot record the pid of a worker"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
@@ -326,7 +328,7 @@ void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 		return;
 	}
 	if (!l || l->attempt != t->attempt) {
-		/* Nobody waits for it: its run was given up meanwhile. */
+		/* The run has ended meanwhile. */
 		if (pidfd >= 0) {
 			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 			close(pidfd);

@@ -45,7 +45,6 @@ static void save_for_rollback(struct active_run *l)
 	txn_on_rollback(txn, restore_run, b);
 }
 
-/* The words that stand with the run from now on. */
 static void set_reason(struct active_run *l,
 		       const struct transition_reason *why)
 {
@@ -116,8 +115,8 @@ void transition_must_apply(struct active_run *l, enum run_event event,
 	struct err e;
 
 	if (transition_apply(l, event, why, &e))
-		log_error(LT("msg", "a move failed"), LT("run", l->id),
-			  LT("event", run_event_name(event)),
+		log_error(LT("msg", "transition of a run failed"),
+			  LT("run", l->id), LT("event", run_event_name(event)),
 			  LT("error", e.text));
 }
 
@@ -149,7 +148,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 	return run_move(s->db, &req, e);
 }
 
-/* How often a run whose worker did not come to life is put back. */
+/* How often a run is queued again because its worker did not start. */
 #define NEVER_STARTED_MAX 3
 
 bool worker_never_started(struct active_run *l, const char *reason)
@@ -181,7 +180,7 @@ void transition_worker_gone(struct active_run *l, const char *reason,
 	}
 	why.pending_state = run_pending_merge(l->pending_state, own_state);
 	if (l->pending_state != RUN_PENDING_NONE) {
-		why.reason = l->reason; /* of the wish that it end */
+		why.reason = l->reason; /* of the requested end */
 		why.detail = l->detail;
 	}
 	transition_must_apply(l, RUN_EV_LOST, &why);

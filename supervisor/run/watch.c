@@ -4,17 +4,17 @@
 #include <string.h>
 
 /*
- * Who wants to hear of news. A watch hangs at its live run, or at the host; when
- * the run is over it is told once more and hangs nowhere. News are gathered
- * into one call at the end of the turn.
+ * Watchers of changes. A watch is in the list of its active run, or in that of
+ * the host. When the run ends, its watchers are called once more and move to
+ * the host. Changes of one turn result in one call after the commit.
  */
 struct run_watch {
 	struct run_watch *next;
-	struct run_watch **at; /* what points to us; NULL: nothing does */
+	struct run_watch **at; /* link to this watch; NULL: not in a list */
 	struct supervisor *sup;
 	void (*fn)(void *arg);
 	void *arg;
-	bool pending; /* a call is on its way */
+	bool pending; /* a call is scheduled */
 	bool removed;
 };
 
@@ -71,7 +71,7 @@ static void call_watcher(void *arg, const struct err *failed)
 {
 	struct run_watch *w = arg;
 
-	(void)failed; /* a hint: whoever looks finds what is there */
+	(void)failed; /* it is only a hint to read the rows */
 	w->pending = false;
 	if (w->removed)
 		free(w);
@@ -102,7 +102,7 @@ void notify_host_watchers(struct supervisor *s)
 	schedule_calls(s->runs->host_watches);
 }
 
-/* The watches move to the host: a run that is tried again is news there. */
+/* A retry of the run is a change of the host. */
 void watches_move_to_host(struct active_run *l)
 {
 	schedule_calls(l->watches);
