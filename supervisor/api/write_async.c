@@ -103,7 +103,9 @@ static void audit_deletion(const struct api_request *q)
 	snprintf(subject, sizeof subject, "%s/%s", q->filter[0], q->key);
 	if (supervisor_audit(q->api->sup, "session.rm", subject, NULL, q->by,
 			     nobody, &e))
-		log_warn(LT("msg", "no audit row"), LT("error", e.text));
+		log_warn(LT("msg",
+			    "cannot add an audit row for a deleted session"),
+			 LT("error", e.text));
 }
 
 void edit_answer(struct edit *ed)

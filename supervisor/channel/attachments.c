@@ -57,7 +57,8 @@ static void gc_files(uv_work_t *w)
 	struct err e;
 
 	if (media_sweep(p->dir.text, p->age, &e) < 0)
-		log_warn(LT("msg", "attachments"), LT("error", e.text));
+		log_warn(LT("msg", "cannot collect unused attachments"),
+			 LT("error", e.text));
 }
 
 static void gc_done(uv_work_t *w, int status)
@@ -66,7 +67,7 @@ static void gc_done(uv_work_t *w, int status)
 	free(w->data);
 }
 
-/* What a run has before it is in use, however long the run takes. */
+/* Creates or touches the files of active runs, so that they do not expire. */
 static int touch_files(struct supervisor *s, const char *dir, struct err *e)
 {
 	struct media_in_use_row *rows;
@@ -96,15 +97,16 @@ static void gc(struct supervisor *s)
 	if (now >= k->media.touch_at_ms) {
 		k->media.touch_at_ms = now + p->age / 4;
 		if (touch_files(s, p->dir.text, &e))
-			log_warn(LT("msg", "attachments"), LT("error", e.text));
+			log_warn(LT("msg", "cannot collect unused attachments"),
+				 LT("error", e.text));
 	}
 	uv_queue_work(&s->loop, &p->work, gc_files, gc_done);
 }
 
 /* --- rows ------------------------------------------------------------- */
 
-/* One slice of a table: the rows after the cursor up to the last of the next so
- * many. How many were removed; the cursor is "" when the table is done. */
+/* Deletes unused rows among the next GC_ROWS after the cursor. Returns their
+ * number; the cursor is "" at the end of the table. */
 static int gc_slice(struct supervisor *s, unsigned next, unsigned remove,
 		    char cursor[ID_SIZE], struct err *e)
 {
@@ -121,8 +123,8 @@ static int gc_slice(struct supervisor *s, unsigned next, unsigned remove,
 	return n;
 }
 
-/* Attachments whose last message is gone: first their uses, then their bytes, a
- * slice of one table at a time. */
+/* Deletes attachments that no message uses: first the uses, then the contents,
+ * one slice at a time. */
 static void gc_rows(struct supervisor *s)
 {
 	struct channel_media *m = &s->channels->media;
@@ -130,7 +132,7 @@ static void gc_rows(struct supervisor *s)
 	int n = -1;
 
 	if (!m->gc_running)
-		m->gc = false; /* asked for meanwhile: once more */
+		m->gc = false; /* a later request starts another one */
 	m->gc_running = true;
 	if (txn_begin(&s->txn, &e) == 0)
 		n = m->in_bytes ? gc_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
@@ -138,7 +140,8 @@ static void gc_rows(struct supervisor *s)
 				: gc_slice(s, Q_MEDIA_USE_NEXT,
 					   Q_MEDIA_USE_SWEEP, m->cursor, &e);
 	if (n < 0)
-		log_warn(LT("msg", "attachments"), LT("error", e.text));
+		log_warn(LT("msg", "cannot collect unused attachments"),
+			 LT("error", e.text));
 	s->attachments.stale |= m->in_bytes && n > 0;
 	if (m->cursor[0])
 		return;

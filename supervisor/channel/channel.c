@@ -64,13 +64,13 @@ static int log_channel_event(struct channel *c, const char *what,
 	return sql_exec(c->sup->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
-/* For people who ask how it is; the log has every one of them. */
+/* Stores the last error for users; the log contains all of them. */
 void channel_set_error(struct channel *c, const char *text)
 {
 	struct channel_set_error_in in = {c->name, text, clock_now()};
 	struct err e;
 
-	log_warn(LT("msg", "channel"), LT("channel", c->name),
+	log_warn(LT("msg", "error of a channel"), LT("channel", c->name),
 		 LT("error", text));
 	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_SET_ERROR, &in, &e) < 0 ||
@@ -88,7 +88,7 @@ void channel_state(struct channel *c, const char *state, int64_t pid,
 
 	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_STATE, &in, &e) < 0)
-		log_error(LT("msg", "a channel's state cannot be written"),
+		log_error(LT("msg", "cannot store the state of a channel"),
 			  LT("error", e.text));
 	c->sup->host_changed = true;
 }
@@ -104,12 +104,11 @@ void channel_pause(struct channel *c, const char *why)
 	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0 ||
 	    log_channel_event(c, "pause", why, &e))
-		log_error(LT("msg", "a channel cannot be paused"),
+		log_error(LT("msg", "cannot pause a channel"),
 			  LT("error", e.text));
 	channel_set_error(c, why);
 }
 
-/* What was wrong is mended. */
 void channel_clear_error(struct channel *c)
 {
 	struct channel_set_error_in in = {c->name, NULL, OPT_NONE};
@@ -121,7 +120,7 @@ void channel_clear_error(struct channel *c)
 			  LT("error", e.text));
 }
 
-/* --- life ------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static void close_channel(struct channel *c)
 {
@@ -186,8 +185,8 @@ static void open_channel(struct supervisor *s, const struct channel_row *row)
 	free(c);
 }
 
-/* Nobody finds it any more; closed at once, or when the answers are there to
- * what is under way, or a second later. True: at once. */
+/* Closes the channel at once (true), or when no delivery is in flight, or a
+ * second later. channel_find does not find it meanwhile. */
 static bool drain_channel(struct channel *c)
 {
 	if (c->inflight == 0 || c->ops->pull) {
@@ -201,8 +200,8 @@ static bool drain_channel(struct channel *c)
 	return false;
 }
 
-/* Opened, closed, or opened anew, as the row says; the switch alone is no
- * reason to end a plugin. */
+/* Opens, closes or reopens the channel according to its row. A change of the
+ * pause alone does not restart a plugin. */
 static void apply_row(struct supervisor *s, const struct channel_row *row)
 {
 	struct channel *c = find_any(s, row->name);
@@ -213,11 +212,11 @@ static void apply_row(struct supervisor *s, const struct channel_row *row)
 
 	if (c && (!row->is_enabled || !same)) {
 		if (!drain_channel(c))
-			return; /* this is done again when it is gone */
+			return; /* repeated when it is closed */
 		c = NULL;
 	}
 	if (c) {
-		c->draining = false; /* it was wanted again in time */
+		c->draining = false; /* enabled again before it closed */
 		c->paused = row->is_paused;
 		if (row->held_until == OPT_NONE)
 			c->hold_until = 0;
@@ -241,14 +240,16 @@ void channel_reload(struct supervisor *s, const char *name)
 	else if (found == 0 && c)
 		(void)drain_channel(c);
 	else if (found < 0)
-		log_error(LT("msg", "a channel cannot be read"),
+		log_error(LT("msg", "cannot read the row of a channel"),
 			  LT("error", e.text));
-	s->channels->media.gc |= found == 0; /* its messages went with it */
+	/* its messages were deleted with it */
+	s->channels->media.gc |= found == 0;
 	s->channels->orphans |= found == 0;
 	arena_fini(&a);
 }
 
-/* One that has all its answers, or no more time: its row says what follows. */
+/* Closes drained channels; channel_reload opens them again if their rows say
+ * so. */
 static void close_drained(struct supervisor *s)
 {
 	int64_t now = (int64_t)uv_now(&s->loop);
@@ -354,7 +355,7 @@ int channels_open(struct supervisor *s, struct err *e)
 		if (rows[i].is_enabled)
 			open_channel(s, &rows[i]);
 	for (struct channel *c = k->first; c; c = c->next)
-		c->hold_until = c->hold_stored; /* somebody else's, before us */
+		c->hold_until = c->hold_stored; /* from a former skepd */
 	arena_fini(&a);
 	return n < 0 ? -1 : 0;
 }
@@ -384,7 +385,7 @@ void channels_stop(struct supervisor *s)
 	plugin_wait_all(s);
 	plugin_logs_close(s);
 	curl_loop_close(k->web);
-	curl_loop_close(k->mail); /* says what became of mails */
+	curl_loop_close(k->mail); /* reports the outcomes of mails */
 	inflight_record_last(s);
 	outbox_close(s);
 	uv_close((uv_handle_t *)&k->due, NULL);

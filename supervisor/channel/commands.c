@@ -1,5 +1,4 @@
-/* What the outside may ask of channels and deliveries
- * (supervisor/core/commands.h). */
+/* Commands on channels, bindings and deliveries. */
 #include "supervisor/channel/commands.h"
 #include "supervisor/channel/delivery_events.h"
 #include "supervisor/channel/internal.h"
@@ -28,7 +27,7 @@ static void reload(void *arg, const struct err *failed)
 		channel_reload(r->sup, r->name);
 }
 
-/* After the commit the channel is what its row says; then who asked is told. */
+/* After the commit, applies the row to the channel, then calls `done`. */
 static void reload_and_complete(struct supervisor *s, const char *name,
 				struct completion done, bool really,
 				const char *note)
@@ -84,7 +83,7 @@ static int set_default(struct supervisor *s, const char *name, struct err *e)
 			&(struct channel_set_default_in){name}, e);
 }
 
-/* Somebody who enables what is enabled has mended it, and wants it now. */
+/* Enabling an enabled channel ends its restart delay. */
 static bool wake_channel(struct supervisor *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);
@@ -203,8 +202,8 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 
 /* --- deliveries ------------------------------------------------------- */
 
-/* What was posted with this key: 1, and its id, if it is the same; 0: nothing;
- * -1: something else. */
+/* Looks for a message posted with this key. Returns 1 and its id if it is the
+ * same, 0 if there is none, -1 if it is another message. */
 static int find_posted(struct supervisor *s, const struct delivery_new *d,
 		       struct id *id, struct arena *a, struct err *e)
 {
@@ -243,7 +242,7 @@ static int add_posted(struct supervisor *s, const struct delivery_new *d,
 	return sql_exec(s->db, Q_CONVERSATION_TOUCH, &touch, e) < 0 ? -1 : 0;
 }
 
-/* 1: it is new; 0: it was posted before. */
+/* Returns 1 if the message is new, 0 if it was posted before. */
 static int post(struct supervisor *s, struct channel *c,
 		const struct post_request *l, cJSON *body, struct id *id,
 		struct err *e)
@@ -319,7 +318,7 @@ int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 	return txn_try_end(&s->txn, post_message(s, l, done, e), e);
 }
 
-/* The conversation of an address, opened again. */
+/* Opens the conversation of a stored address again. */
 static int reopen_conversation(struct supervisor *s,
 			       const struct delivery_row *row,
 			       const char *agent,
@@ -343,8 +342,9 @@ static int reopen_conversation(struct supervisor *s,
 	return rc;
 }
 
-/* One whose conversation went with a former channel (delivery_keep_address):
- * the channel that has the name now opens it again. */
+/* If the conversation of a delivery was deleted with a former channel
+ * (delivery_keep_address), opens it again on the channel that has the name
+ * now. */
 static int readdress(struct supervisor *s, const char *id, struct arena *a,
 		     struct err *e)
 {
@@ -359,7 +359,7 @@ static int readdress(struct supervisor *s, const char *id, struct arena *a,
 		return rc < 0 ? -1 : 0;
 	rc = channel_settings(s, row.channel, &config, a, e);
 	if (rc != 1)
-		return rc; /* it ends as before */
+		return rc; /* it fails as before */
 	if (reopen_conversation(s, &row, config.agent, &conversation, a, e))
 		return -1;
 	destination.channel = row.channel;

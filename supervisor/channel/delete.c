@@ -11,9 +11,9 @@
 #include <stdlib.h>
 
 #define STEP       16
-#define AT_LEAST   16      /* steps: most channels go at once, on any machine */
-#define SLICE_NS   4000000 /* of one turn of the loop … */
-#define PAUSE_MS   12      /* … and then others have theirs */
+#define AT_LEAST   16      /* steps; enough to delete most channels at once */
+#define SLICE_NS   4000000 /* of a turn of the loop … */
+#define PAUSE_MS   12      /* … then a pause for other work */
 #define SUSPEND_MS 1000    /* after a failure */
 
 struct channel_delete_job {
@@ -21,7 +21,7 @@ struct channel_delete_job {
 	struct removal at;
 };
 
-/* The rows are back. */
+/* After a rollback the deletion starts again. */
 static void restart_deletion(void *arg)
 {
 	struct supervisor *s = arg;
@@ -59,7 +59,8 @@ static int log_channel_event(struct supervisor *s, const char *name,
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
-/* In a transaction: 1; 0: it is gone; -1. */
+/* Deletes one slice in the transaction. Returns 1, 0 if the channel is deleted,
+ * or -1. */
 static int slice(struct supervisor *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
@@ -101,7 +102,7 @@ static void on_timer(uv_timer_t *t)
 	int n = delete_next_slice(s, &e);
 
 	if (n < 0)
-		log_error(LT("msg", "a channel cannot be removed"),
+		log_error(LT("msg", "cannot delete a channel"),
 			  LT("error", e.text));
 	if (n != 0)
 		uv_timer_start(t, on_timer, n > 0 ? PAUSE_MS : SUSPEND_MS, 0);

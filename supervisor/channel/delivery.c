@@ -1,4 +1,4 @@
-/* A claimed delivery, and what became of it: from outcomes back to rows. */
+/* Claimed deliveries, and how their outcomes are recorded. */
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
 
@@ -27,7 +27,7 @@ struct outcome outcome_of(enum delivery_event event, int64_t code,
 	    (int)sizeof o.detail)
 		text_mark_cut(o.detail, sizeof o.detail);
 	va_end(ap);
-	text_clean(o.detail); /* it may be in the receiver's words */
+	text_clean(o.detail); /* it may contain text of the receiver */
 	return o;
 }
 
@@ -89,7 +89,7 @@ int64_t inflight_next_attempt(const struct channel *c, int64_t attempts,
 	int64_t at;
 
 	if (c->ops->pull)
-		return now; /* who comes and asks sets the pace */
+		return now; /* the client sets the pace */
 	if (attempts >= c->config.attempts)
 		return OPT_NONE;
 	id_random(&random, sizeof random);
@@ -99,7 +99,7 @@ int64_t inflight_next_attempt(const struct channel *c, int64_t attempts,
 	return expires_at != OPT_NONE && at >= expires_at ? OPT_NONE : at;
 }
 
-/* The same after an outcome: the receiver may have asked for more time. */
+/* The same after an outcome; the receiver may have requested a longer delay. */
 static int64_t next_attempt_after(const struct inflight *p,
 				  const struct delivery_end *d, int64_t now)
 {
@@ -134,7 +134,7 @@ static struct delivery_end end_of(const struct inflight *p)
 	};
 }
 
-/* Told once, not for each of those that were on their way. */
+/* Reported once, not for each delivery in flight. */
 static void pause_channel(struct channel *c, const struct outcome *o,
 			  int64_t now)
 {
@@ -161,7 +161,8 @@ static void count_outcome(struct channel *c, const struct outcome *o,
 		pause_channel(c, o, now);
 }
 
-/* Asked for, and it is as unknown as before: nobody waits for it any longer. */
+/* The query had no result: the delivery stays unknown and no longer blocks its
+ * queue. */
 static void keep_unknown(struct channel *c, const struct inflight *p,
 			 struct delivery_end *d, int64_t now)
 {
@@ -177,7 +178,7 @@ static void keep_unknown(struct channel *c, const struct inflight *p,
 	d->detail = p->why;
 }
 
-/* Back into the queue, until its next attempt; or it had its last. */
+/* Schedules the next attempt, or expires the delivery after the last one. */
 static void schedule_retry(struct channel *c, const struct inflight *p,
 			   struct delivery_end *d, int64_t now)
 {
@@ -195,7 +196,8 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 	int n;
 
 	if (c)
-		c->may_be_due = true; /* there is room, or it waits again */
+		/* a slot is free, or the delivery waits again */
+		c->may_be_due = true;
 	if (c && !p->asking)
 		count_outcome(c, &p->out, now);
 	if (p->asking)
@@ -204,7 +206,8 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 		schedule_retry(c, p, &d, now);
 	n = delivery_settle(s->db, &d, now, e);
 	if (n == 0 && d.from == DELIVERY_SENDING &&
-	    d.event == DELIVERY_EV_ACK) { /* after its lease, but it came */
+	    /* acknowledged after the lease ran out */
+	    d.event == DELIVERY_EV_ACK) {
 		d.from = DELIVERY_UNKNOWN;
 		n = delivery_settle(s->db, &d, now, e);
 	}
@@ -227,15 +230,15 @@ static int write_counts(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-/* They are counted once, also if they are settled twice because a commit
- * failed. */
+/* Outcomes are counted once, even if a failed commit makes skepd record them
+ * twice. */
 static void clear_counts(struct supervisor *s)
 {
 	for (struct channel *c = s->channels->first; c; c = c->next)
 		c->delivered = c->failed = 0;
 }
 
-/* After the commit; if it failed they are settled again. */
+/* If the commit failed, the outcomes are recorded again. */
 static void outcomes_committed(void *arg, const struct err *failed)
 {
 	struct inflight *list = arg;
@@ -323,7 +326,8 @@ static int record_each(struct supervisor *s, struct inflight *list,
 			continue;
 		}
 		if (txn_can_commit(&s->txn))
-			log_error(LT("msg", "an outcome cannot be recorded"),
+			log_error(LT("msg",
+				     "cannot record the outcome of a delivery"),
 				  LT("delivery", p->row.id),
 				  LT("error", e->text));
 		record_later(s, p);

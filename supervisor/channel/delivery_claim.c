@@ -1,18 +1,18 @@
-/* From rows to deliveries: what is due is claimed, and leaves after the commit. */
+/* Claims due deliveries; they are sent after the commit. */
 #include "supervisor/channel/delivery_events.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
 
-#define TOKEN    1000  /* a token of the rate */
-#define SLACK_MS 10000 /* a lease outlives what a kind gives an attempt */
+#define TOKEN    1000  /* units of `tokens` per delivery */
+#define SLACK_MS 10000 /* a lease is longer than the time-out of an attempt */
 
 struct batch {
-	struct channel *channel; /* what is under way keeps it from closing */
+	struct channel *channel; /* stays open while deliveries are in flight */
 	struct inflight *first;
 };
 
-/* Claimed for a channel that leaves: not one byte has left. */
+/* Claimed for a channel that drains: nothing was sent. */
 static void return_unsent(struct supervisor *s, struct inflight *p)
 {
 	p->channel = NULL;
@@ -21,8 +21,8 @@ static void return_unsent(struct supervisor *s, struct inflight *p)
 	inflight_record_outcome(s, p);
 }
 
-/* Its conversation went with a former channel of this name: without it the
- * message would go to nobody, or to somebody else. */
+/* Its conversation was deleted with a former channel of this name. Without it
+ * the message could go to a wrong receiver. */
 static bool has_lost_conversation(const struct inflight *p)
 {
 	return p->row.conversation && !p->row.peer;
@@ -44,9 +44,9 @@ static void send_one(struct channel *c, struct inflight *p)
 	inflight_done(p, &lost);
 }
 
-/* The claim is on the disk: now, and not before, they leave. The same commit may
- * have switched the channel off, which then waits for what it has under way: so
- * each of them is sent, or counts as under way no more. */
+/* The claims are committed: sends the deliveries. The same commit may have
+ * disabled the channel, which then waits for its deliveries in flight. So each
+ * one is sent or no longer counted as in flight. */
 static void send_batch(void *arg, const struct err *failed)
 {
 	struct batch *b = arg;
@@ -64,7 +64,7 @@ static void send_batch(void *arg, const struct err *failed)
 			continue;
 		}
 		c->inflight--;
-		if (failed) /* the row was never changed */
+		if (failed) /* the row was not changed */
 			inflight_free(p);
 		else
 			return_unsent(c->sup, p);
@@ -96,11 +96,11 @@ static struct inflight *inflight_of(struct channel *c,
 	return first;
 }
 
-/* How many may leave now. */
+/* How many deliveries may be claimed now. */
 static int free_slots(struct channel *c, int budget, int64_t now)
 {
 	int64_t n = c->config.inflight - c->inflight, rate = c->config.rate;
-	int64_t ms = clock_mono_ns() / 1000000; /* time is not set back here */
+	int64_t ms = clock_mono_ns() / 1000000; /* the monotonic clock */
 
 	if (c->paused || c->hold_until > now || !c->ops->ready(c))
 		return 0;
@@ -115,7 +115,7 @@ static int free_slots(struct channel *c, int budget, int64_t now)
 	return (int)(n < budget ? n : budget);
 }
 
-/* When to look again, if nothing else makes us. */
+/* Sets the time of the next claim. */
 static int set_next(struct channel *c, int64_t now, struct err *e)
 {
 	struct delivery_next_due_row row = {OPT_NONE};
@@ -181,7 +181,7 @@ static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
 	return n;
 }
 
-/* The row says how long it is held: for people, and for the next skepd. */
+/* Stores the pause in the row, for users and for the next skepd. */
 static int store_hold(struct channel *c, int64_t now, struct err *e)
 {
 	int64_t until = c->hold_until > now ? c->hold_until : 0;
@@ -213,7 +213,8 @@ int inflight_claim(struct channel *c, int budget, struct err *e)
 		bool rated = c->config.rate > 0 && !c->paused &&
 			     c->inflight < c->config.inflight;
 
-		/* With the hold over, or a token there, the timer comes. */
+		/* The timer continues after the pause or with the next
+		 * token. */
 		if (rated || c->hold_until > now) {
 			c->may_be_due = false;
 			return set_next(c, now, e);

@@ -1,4 +1,5 @@
-/* What deliveries do in a turn of the loop, and when they need the next one. */
+/* The work on deliveries in a turn of the loop, and the timer for the next
+ * one. */
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
 
@@ -34,7 +35,7 @@ static int pump_each(struct supervisor *s, int budget, struct err *e)
 		}
 		if (!txn_can_commit(&s->txn))
 			return -1;
-		log_error(LT("msg", "deliveries cannot be claimed"),
+		log_error(LT("msg", "cannot claim deliveries"),
 			  LT("channel", c->name), LT("error", e->text));
 		c->suspended_until = now + DELIVERY_SICK_MS;
 	}
@@ -61,7 +62,7 @@ void inflight_record_last(struct supervisor *s)
 	struct err e;
 
 	if (inflight_record_outcomes(s, INT_MAX, &e) < 0)
-		log_error(LT("msg", "deliveries cannot be settled"),
+		log_error(LT("msg", "cannot record the outcomes of deliveries"),
 			  LT("error", e.text));
 }
 
@@ -77,7 +78,7 @@ void inflight_before_commit(struct supervisor *s)
 	if (!k || k->closing || k->suspended_until > clock_now())
 		return;
 	if (pump_channels(s, (int)s->config.channel_batch, &e)) {
-		log_error(LT("msg", "deliveries cannot be moved"),
+		log_error(LT("msg", "cannot process deliveries"),
 			  LT("error", e.text));
 		k->suspended_until = clock_now() + DELIVERY_SICK_MS;
 	}
@@ -85,7 +86,7 @@ void inflight_before_commit(struct supervisor *s)
 	inflight_end_if_none(s);
 }
 
-/* At once would be in the same turn of the loop, and so for ever. */
+/* Reading at once would repeat in the same turn of the loop without end. */
 void inflight_reload(struct supervisor *s)
 {
 	struct channels *k = s->channels;

@@ -1,4 +1,4 @@
-/* What nobody knows: deliveries that left, and of which no word came back. */
+/* Unknown deliveries: sent, but without an outcome. */
 #include "lib/base/backoff.h"
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
@@ -11,7 +11,7 @@
 #define RECOVER_ROWS 500 /* in one transaction */
 #define CLEANUP_ROWS 200 /* in one turn of the loop */
 
-/* Asks the channel. False: it cannot say. */
+/* Queries the outcome from the channel; false if it does not support that. */
 static bool query_channel(struct channel *c, const struct delivery_row *row)
 {
 	struct delivery_claim_row claim = {
@@ -30,7 +30,7 @@ static bool query_channel(struct channel *c, const struct delivery_row *row)
 		return false;
 	p = inflight_new(c, &claim);
 	p->asking = true;
-	if (row->attempt_id) /* an answer about another one counts for nothing */
+	if (row->attempt_id) /* only an answer about this attempt counts */
 		snprintf(p->attempt.text, sizeof p->attempt.text, "%s",
 			 row->attempt_id);
 	p->code = row->remote_status;
@@ -42,10 +42,10 @@ static bool query_channel(struct channel *c, const struct delivery_row *row)
 	return false;
 }
 
-/* An unknown one: sent again if that is harmless, as often and as fast as one
- * that failed; else the channel is asked. One that was tried as often as it may
- * be stays for a person, and so does one of which nobody can say anything: then
- * those queued behind it go on. */
+/* Resolves an unknown delivery. On an idempotent channel it is sent again, with
+ * the delays and attempts of a failed one; otherwise the channel is queried. A
+ * delivery without attempts left or without a possible query waits for a user
+ * and no longer blocks its queue. */
 static int resolve_row(struct channel *c, const struct delivery_row *row,
 		       int64_t now, struct err *e)
 {
@@ -61,7 +61,7 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 	} else if (!c->idempotent && query_channel(c, row)) {
 		return 0;
 	} else if (!row->is_queued) {
-		return 0; /* nobody waits for it */
+		return 0; /* it does not block a queue */
 	}
 	c->may_be_due = true;
 	return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
@@ -160,7 +160,7 @@ static int end_row(struct supervisor *s, const struct delivery_row *row,
 	return 0;
 }
 
-/* Each of them meets the same end. */
+/* Applies the same event to all rows. */
 static int end_all(struct supervisor *s, const struct delivery_row *rows, int n,
 		   enum delivery_event event, const char *why, struct err *e)
 {
@@ -174,7 +174,7 @@ static int end_all(struct supervisor *s, const struct delivery_row *rows, int n,
 	return 0;
 }
 
-/* What another skepd had on its way: it left, and nobody knows. */
+/* Deliveries that a former skepd had in flight become unknown. */
 int inflight_recover(struct supervisor *s, struct err *e)
 {
 	struct delivery_lost_in in = {s->epoch, RECOVER_ROWS};
@@ -193,7 +193,7 @@ int inflight_recover(struct supervisor *s, struct err *e)
 	return n;
 }
 
-/* Read first: most of the time there is nothing, and then no commit. */
+/* Reads first: usually there is nothing to do and no commit is needed. */
 int inflight_expire(struct supervisor *s, struct err *e)
 {
 	int64_t now = clock_now();
@@ -233,7 +233,7 @@ int inflight_fail_orphans(struct supervisor *s, struct err *e)
 		n = -1;
 	arena_fini(&a);
 	s->channels->orphans = n < 0;
-	if (n > 0) /* the next of their lines come to the front */
+	if (n > 0) /* the next deliveries of their queues follow */
 		channels_defer_cleanup(s);
 	return n;
 }

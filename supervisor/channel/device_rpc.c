@@ -1,7 +1,7 @@
 /*
- * Requests of devices, in Hiro's way: a request is an envelope with json content
- * {"method", "params"}, its answer an envelope with {"status", "data"}, which
- * goes out as a delivery on the same conversation.
+ * Requests of devices in Hiro's protocol: a request is an envelope with json
+ * content {"method", "params"}. The answer is an envelope with {"status",
+ * "data"}, sent as a delivery on the same conversation.
  */
 #include "supervisor/channel/inbound.h"
 
@@ -18,8 +18,8 @@
 #define ANSWER_MAX    (4u << 20)
 #define HISTORY_BYTES (3u << 20)   /* of an answer … */
 #define TEXT_MAX      (256u << 10) /* … and of one message in it */
-#define ESCAPED       6            /* bytes that one may become in JSON */
-#define ROW_BYTES     4096         /* what a message has beside its text */
+#define ESCAPED       6            /* longest JSON encoding of a byte */
+#define ROW_BYTES     4096         /* size of a message without its text */
 #define WHOLE_MAX     9007199254740992.0
 
 /* Writes the members of the answer's data. */
@@ -81,7 +81,7 @@ static void add_message(struct buf *list, const struct history_row *row)
 	free(text);
 }
 
-/* Hiro's own server takes a number as well. */
+/* Hiro's server accepts a number as well. */
 static const char *peer_of(const cJSON *params, struct arena *a)
 {
 	const cJSON *v = cJSON_GetObjectItem(params, "channel_id");
@@ -112,7 +112,7 @@ static int read_after(struct supervisor *s, const cJSON *params, int64_t *at,
 		       : 0;
 }
 
-/* As many as fit into an answer; `truncated` says that there are more. */
+/* Adds as many messages as fit into an answer; `truncated`: there are more. */
 static int put_history(struct supervisor *s, const struct history_filter *in,
 		       struct buf *data, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* Hiro's message envelope, version 0.1, and plain messages: reading. */
+/* Reads Hiro's message envelope, version 0.1, and plain messages. */
 #include "supervisor/channel/envelope.h"
 
 #include "lib/base/text.h"
@@ -32,7 +32,7 @@ static bool one_of(const cJSON *v, const char *name, const char *words)
 	return t && vocab_has(words, t);
 }
 
-/* Absent, or of this type; null only where the schema says so. */
+/* Absent or of this type; null only if or_null. */
 static bool may_be(const cJSON *v, const char *name, int type, bool or_null)
 {
 	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, name);
@@ -40,7 +40,7 @@ static bool may_be(const cJSON *v, const char *name, int type, bool or_null)
 	return !m || (m->type & 0xff) == type || (or_null && cJSON_IsNull(m));
 }
 
-/* Does it begin so? d is a digit. */
+/* Does the text begin like the shape? d matches a digit. */
 static bool is_shaped(const char *t, const char *shape)
 {
 	for (; *shape; t++, shape++) {
@@ -157,7 +157,8 @@ int envelope_check(const cJSON *json, struct err *e)
 	return 0;
 }
 
-/* --- to what we keep -------------------------------------------------- */
+/* --- conversion to the internal form
+ * ----------------------------------------- */
 
 static void add_attachment(cJSON *list, const cJSON *v)
 {
@@ -220,7 +221,7 @@ static int read_envelope(struct inbound_message *m, const cJSON *json,
 			    json_text(meta, "conversation", m->sender));
 	m->kind = json_text(meta, "kind", "direct");
 	m->title = json_text(meta, "title", NULL);
-	/* No caller waits for a response or a stream here: they are recorded. */
+	/* Responses and streams are only recorded: no caller waits for them. */
 	m->type = vocab_has("message|event|request", type) ? type : "event";
 	m->request = json_text(json, "request_id", NULL);
 	m->body = body_of(cJSON_GetObjectItem(json, "content"));
@@ -234,7 +235,7 @@ static int read_envelope(struct inbound_message *m, const cJSON *json,
 	return 0;
 }
 
-/* A number as id, say, would be no id at all. */
+/* Rejects members of another type, such as a number as id. */
 static int check_texts(const cJSON *json, struct err *e)
 {
 	static const char *const texts[] = {"id",    "sender", "conversation",
@@ -304,8 +305,9 @@ static int check_keys(const struct inbound_message *m, struct err *e)
 	return text_check_word("kind", "direct|group", m->kind, e);
 }
 
-/* What our own webhook channels send: {"type", "timestamp", "data"}. Its agent
- * and session are those of the home that sent it; the agent is who speaks. */
+/* The format of skep's own webhook channels: {"type", "timestamp", "data"}.
+ * Agent and session in it belong to the home that sent it; the agent becomes
+ * the sender. */
 static const cJSON *unwrap_skep(const cJSON *json)
 {
 	const cJSON *data = cJSON_GetObjectItemCaseSensitive(json, "data");

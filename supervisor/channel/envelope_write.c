@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define INLINE_MAX (256 << 10) /* larger ones are files for a plugin */
+/* larger attachments are passed to plugins as files */
+#define INLINE_MAX (256 << 10)
 
 static void put_time(struct buf *b, const char *name, int64_t at)
 {
@@ -62,7 +63,7 @@ static int put_inline(const struct inflight *p, struct buf *out,
 	return 0;
 }
 
-/* The rest of the body: whatever the agent put into it. */
+/* The other members of the body, as the agent wrote them. */
 static void put_body(const cJSON *body, bool attachments, struct buf *out)
 {
 	const cJSON *v;
@@ -74,7 +75,7 @@ static void put_body(const cJSON *body, bool attachments, struct buf *out)
 	}
 }
 
-/* Members in front of those of the body. */
+/* The members before those of the body. */
 static void put_head(const struct inflight *p, struct buf *out)
 {
 	const struct delivery_claim_row *r = &p->row;
@@ -90,8 +91,8 @@ static void put_head(const struct inflight *p, struct buf *out)
 	put_time(out, "created_at", r->created_at);
 }
 
-/* The body as it is: an object, as rows hold only such, and nothing in it has
- * to be put in or taken out. False: look at it. */
+/* Adds the body, which is a JSON object, without parsing it. False: it has
+ * attachments and must be parsed. */
 static bool put_as_is(const char *body, struct buf *out)
 {
 	size_t n = strlen(body);

@@ -26,7 +26,8 @@ struct inbound_ctx {
 	char reason[32], detail[300];
 };
 
-/* --- the turn that it becomes ----------------------------------------- */
+/* --- the run of a message
+ * -------------------------------------------------- */
 
 static int add_attachments(struct inbound_ctx *t, struct buf *prompt,
 			   struct err *e)
@@ -72,7 +73,7 @@ static const char *make_options(struct inbound_ctx *t)
 	return out;
 }
 
-/* The run's id, which the key finds again in the same transaction. */
+/* Finds the new run by its idempotency key, in the same transaction. */
 static int find_run(struct inbound_ctx *t, struct err *e)
 {
 	struct run_by_key_in key = {t->conversation.agent, t->row.id};
@@ -84,7 +85,7 @@ static int find_run(struct inbound_ctx *t, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-/* -1 with why it cannot be: the message is dead then. */
+/* Submits the run. On -1 the message becomes a dead letter with the reason. */
 static int submit(struct inbound_ctx *t, struct err *e)
 {
 	struct run_request req = supervisor_run_defaults(t->sup);
@@ -118,11 +119,12 @@ static void dead_letter(struct inbound_ctx *t, const struct err *why)
 	t->row.state = "dead";
 	t->row.reason = t->reason;
 	t->row.detail = t->detail;
-	log_warn(LT("msg", "an inbound message is dead"), LT("id", t->row.id),
-		 LT("channel", t->row.channel), LT("why", why->text));
+	log_warn(LT("msg", "inbound message became a dead letter"),
+		 LT("id", t->row.id), LT("channel", t->row.channel),
+		 LT("why", why->text));
 }
 
-/* The sender has to try again: nothing is wrong with the message. */
+/* The message is valid, so the sender has to retry. */
 static bool is_storage_failure(const struct err *e)
 {
 	return e->code == ERR_IO || e->code == ERR_FULL ||
@@ -131,7 +133,7 @@ static bool is_storage_failure(const struct err *e)
 	       e->code == ERR_INTERNAL;
 }
 
-/* What the message leads to: a run, or a dead letter that says why not. */
+/* Starts a run, or makes the message a dead letter with the reason. */
 static int process_message(struct inbound_ctx *t, struct err *e)
 {
 	struct err why;
@@ -176,9 +178,10 @@ static int log_inbound_event(struct inbound_ctx *t, struct err *e)
 									: 0;
 }
 
-/* --- a new one -------------------------------------------------------- */
+/* --- new messages
+ * ------------------------------------------------------------ */
 
-/* A message may say who shall answer, and in which session. */
+/* A message may name the agent and the session that answer it. */
 static int rebind(struct inbound_ctx *t, struct err *e)
 {
 	const struct inbound_message *m = t->arrival;
@@ -214,14 +217,14 @@ static int open_conversation(struct inbound_ctx *t, struct err *e)
 	    rebind(t, e))
 		return -1;
 	touch.id = t->row.conversation = t->conversation.id;
-	/* Events and requests are nothing that somebody said. */
+	/* Events and requests do not count as messages of the conversation. */
 	if (strcmp(m->type, "message") != 0)
 		return 0;
 	return sql_exec(t->sup->db, Q_CONVERSATION_TOUCH, &touch, e) < 0 ? -1
 									 : 0;
 }
 
-/* Attachments become rows before the body is stored without them. */
+/* Stores the attachments as rows, then the body without them. */
 static int store(struct inbound_ctx *t, struct err *e)
 {
 	cJSON *body = t->arrival->body;
@@ -275,7 +278,7 @@ static void stored(void *arg, const struct err *failed)
 		(void)fault_point(FAULT_inbound_stored, &e);
 }
 
-/* Whoever brings it must not take it for wrong, and forget it. */
+/* The error must be retryable, so that the sender does not drop the message. */
 static int not_accepting(struct supervisor *s, const char *channel,
 			 struct err *e)
 {
@@ -326,7 +329,8 @@ int inbound_accept(struct supervisor *s, const char *channel,
 	return txn_try_end(&s->txn, accept_message(s, channel, m, done, e), e);
 }
 
-/* --- dead ones -------------------------------------------------------- */
+/* --- dead letters
+ * ------------------------------------------------------------ */
 
 static int read_dead(struct inbound_ctx *t, const char *id, struct err *e)
 {
@@ -344,8 +348,8 @@ static int read_dead(struct inbound_ctx *t, const char *id, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-/* Bound anew if whoever was to answer is not there: somebody may have seen to
- * it meanwhile. */
+/* Finds the conversation and binds it again: its agent may have been added
+ * meanwhile. */
 static int find_conversation(struct inbound_ctx *t, struct err *e)
 {
 	struct conversation_get_in key = {t->row.conversation};

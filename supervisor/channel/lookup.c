@@ -61,7 +61,7 @@ int channel_settings(struct supervisor *s, const char *name,
 			&row, a, e);
 	if (found == 1 &&
 	    channel_config_read(out, row.kind, row.config, a, &why))
-		found = 0; /* last_error has the reason */
+		found = 0; /* last_error contains the reason */
 	return found;
 }
 

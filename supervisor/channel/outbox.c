@@ -1,14 +1,14 @@
 /*
- * Taking over what workers want sent. An outbox row becomes a delivery, or a
- * message to another session, exactly once: the agent's file is read in a
- * thread, rows are written under their source (agent, number, moment) which is
- * unique, and only when that is committed the file is marked, in a thread
- * again. Whoever dies in between, the rows are read again and known.
+ * Reads the outboxes of agent files. An outbox row becomes a delivery or a
+ * message to another session, exactly once: the agent file is read in a thread;
+ * the rows are stored under their source (agent, number, time), which is
+ * unique; after that commit the file is marked, in a thread again. After a
+ * crash in between, the rows are read again and recognized.
  *
- * A worker's message says which file to look at, and so does the end of each
- * run; at start every registered file is looked at, in the background. One that
- * could not be read, or whose rows could not be kept, is looked at again after
- * a wait that grows to a minute.
+ * A hint of a worker, and the end of each run, name the file to read. At start
+ * every registered file is read in the background. A file that could not be
+ * read, or whose rows could not be stored, is read again after a delay that
+ * grows to a minute.
  */
 #include "supervisor/channel/outbox.h"
 #include "supervisor/channel/internal.h"
@@ -28,19 +28,19 @@
 #define WAIT_MS   1000 /* after a failure; doubles with each further one … */
 #define WAITS_MAX 6    /* … so often */
 
-struct pending_agent { /* a file that is to be looked at */
+struct pending_agent { /* an agent whose file is to be read */
 	struct pending_agent *next;
 	char agent[AGENT_MAX];
-	int failures;   /* of the looks before, one after the other */
+	int failures;   /* in a row */
 	int64_t due_ms; /* uv_now */
 };
 
 struct outbox {
 	struct pending_agent *first;
 	struct pending_agent **end;
-	struct job *jobs;        /* at most one of an agent */
-	struct job *scan;        /* that reads for the look at all files */
-	char scanned[AGENT_MAX]; /* of the look at all files: up to here */
+	struct job *jobs;        /* at most one per agent */
+	struct job *scan;        /* the job of the scan of all files */
+	char scanned[AGENT_MAX]; /* the last agent of that scan */
 	bool scanning;
 	bool closing;
 };
@@ -53,14 +53,14 @@ struct row {
 struct job {
 	struct job *next;
 	struct agent_work work;
-	struct supervisor *sup; /* NULL: the supervisor is gone */
+	struct supervisor *sup; /* NULL: skepd is ending */
 	char agent[AGENT_MAX];
 	int failures; /* before this one */
 	char *path;
 	struct arena arena;
 	struct row rows[ROWS_MAX];
 	int n;      /* rows read */
-	bool mark;  /* mark them, instead of reading */
+	bool mark;  /* mark the rows instead of reading */
 	bool write; /* there is something to mark */
 	int rc;
 	struct err err;
@@ -158,7 +158,7 @@ static void finish_job(struct supervisor *s, struct job *j, enum job_result how)
 	next_job(s);
 }
 
-/* After the commit of the deliveries: now the file may forget. */
+/* The deliveries are committed: marks the rows in the agent file. */
 static void mark_after_commit(void *arg, const struct err *failed)
 {
 	struct job *j = arg;
@@ -170,7 +170,8 @@ static void mark_after_commit(void *arg, const struct err *failed)
 		return;
 	}
 	if (failed || fault_point(FAULT_outbox_stored, &e)) {
-		log_warn(LT("msg", "an outbox is looked at again"),
+		log_warn(LT("msg",
+			    "outbox rows were not stored and are read again"),
 			 LT("agent", j->agent),
 			 LT("error", failed ? failed->text : e.text));
 		finish_job(s, j, FAILED);
@@ -199,7 +200,7 @@ static void store_in_transaction(struct supervisor *s, struct job *j)
 
 	txn_try_begin(&s->txn);
 	if (txn_try_end(&s->txn, store_rows(s, j, &e), &e)) {
-		log_error(LT("msg", "an outbox cannot be taken over"),
+		log_error(LT("msg", "cannot store the rows of an outbox"),
 			  LT("agent", j->agent), LT("error", e.text));
 		finish_job(s, j, FAILED);
 		return;
@@ -222,7 +223,7 @@ static void outbox_done(struct agent_work *w)
 	if (scanned)
 		s->channels->outbox->scan = NULL;
 	if (j->rc)
-		log_warn(LT("msg", "an outbox cannot be read"),
+		log_warn(LT("msg", "cannot read the outbox of an agent"),
 			 LT("agent", j->agent), LT("error", j->err.text));
 	if (j->rc)
 		finish_job(s, j, FAILED);
@@ -267,7 +268,7 @@ static bool has_job(const struct outbox *o, const char *agent)
 	return j != NULL;
 }
 
-/* The first that is due, of an agent that has no job. */
+/* Removes the first due agent that has no job. */
 static struct pending_agent *pop_pending(struct outbox *o, int64_t now)
 {
 	struct pending_agent **at = &o->first, *w;
@@ -283,7 +284,7 @@ static struct pending_agent *pop_pending(struct outbox *o, int64_t now)
 	return w;
 }
 
-/* Hints first, then the next file of the look at all. */
+/* Hints first, then the next file of the scan. */
 static void next_job(struct supervisor *s)
 {
 	struct outbox *o = s->channels->outbox;
@@ -379,7 +380,7 @@ void outbox_close(struct supervisor *s)
 	if (!o)
 		return;
 	for (struct job *j = o->jobs; j; j = j->next)
-		j->sup = NULL; /* frees itself */
+		j->sup = NULL; /* the job frees itself */
 	o->jobs = NULL;
 	while ((w = pop_pending(o, INT64_MAX)))
 		free(w);

@@ -1,4 +1,4 @@
-/* Where an outbox row goes: a delivery on a channel, or a message to another
+/* Routes an outbox row: a delivery on a channel, or a message to another
  * session. */
 #include "supervisor/channel/attachments.h"
 #include "supervisor/channel/delivery_events.h"
@@ -19,7 +19,7 @@ static const char conversation_deleted[] =
 	"its conversation was deleted with its "
 	"channel, so the receiver is unknown";
 
-/* A peer of a channel that there is; else it goes by the channel alone. */
+/* Opens the conversation with the peer, if the channel exists. */
 static int open_peer(struct supervisor *s, const struct outbox_entry *r,
 		     const char *peer, struct delivery_new *d, struct arena *a,
 		     struct err *e)
@@ -42,7 +42,8 @@ static int open_peer(struct supervisor *s, const struct outbox_entry *r,
 	return 0;
 }
 
-/* The conversation that the target or the session means: 1; 0: none; -1. */
+/* Finds the conversation of the target or of the session: 1, 0 if there is
+ * none, or -1. */
 static int find_conversation_row(struct supervisor *s,
 				 const struct outbox_entry *r,
 				 const cJSON *target,
@@ -60,9 +61,9 @@ static int find_conversation_row(struct supervisor *s,
 	return sql_get(s->db, Q_CONVERSATION_ROUTE, &key, conv, a, e);
 }
 
-/* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
- * Neither: where the session was last spoken to from, else the default. 0; 1:
- * whom it was for is not known any more; -1. */
+/* Sets channel and conversation from the target; without one, the conversation
+ * from which the session was last addressed, else the default channel. Returns
+ * 0, 1 if the receiver is no longer known, or -1. */
 static int find_destination(struct supervisor *s, const struct outbox_entry *r,
 			    const cJSON *target, struct delivery_new *d,
 			    struct arena *a, struct err *e)
@@ -80,7 +81,8 @@ static int find_destination(struct supervisor *s, const struct outbox_entry *r,
 	}
 	if (found == 0 && peer && id_is(ID_CONVERSATION, peer)) {
 		d->channel = channel ? channel : "none";
-		d->conversation = peer; /* so that nobody else is sent it */
+		/* so that it is not sent to another receiver */
+		d->conversation = peer;
 		return 1;
 	}
 	if (found == 0 && !channel)
@@ -91,7 +93,7 @@ static int find_destination(struct supervisor *s, const struct outbox_entry *r,
 	return channel && peer ? open_peer(s, r, peer, d, a, e) : 0;
 }
 
-/* A dead letter says why. */
+/* Makes the delivery a dead letter with this reason. */
 static int dead_letter(struct supervisor *s, const char *id, const char *why,
 		       struct err *e)
 {
@@ -111,8 +113,8 @@ static int dead_letter(struct supervisor *s, const char *id, const char *why,
 	return rc < 0 ? -1 : 0;
 }
 
-/* A channel that does not exist: to be tried again when it does. One that is
- * disabled lets it wait. */
+/* A delivery to a channel that does not exist becomes a dead letter, which can
+ * be retried later. If the channel is disabled, it waits. */
 static int dead_letter_if_no_channel(struct supervisor *s, const char *id,
 				     const char *channel, struct err *e)
 {
@@ -129,8 +131,8 @@ static int dead_letter_if_no_channel(struct supervisor *s, const char *id,
 	return rc < 0 ? -1 : 0;
 }
 
-/* With its attachments; those that cannot be kept are named in the message.
- * `why_dead`: it is so at once. */
+/* Stores the delivery with its attachments; an error about them is added to the
+ * message. why_dead: it becomes a dead letter at once. */
 static int put_delivery(struct supervisor *s, const struct channel *c,
 			struct delivery_new *d, const char *why_dead,
 			struct err *e)
@@ -201,7 +203,8 @@ static int add_delivery(struct supervisor *s, const struct outbox_entry *r,
 	return rc < 0 ? -1 : 0;
 }
 
-/* What no session can be given is a dead letter too, for people to see. */
+/* A message that cannot be sent to a session becomes a dead letter, so that
+ * users see it. */
 static int dead_letter_message(struct supervisor *s,
 			       const struct outbox_entry *r, const char *source,
 			       const char *why, struct err *e)
@@ -216,7 +219,7 @@ static int dead_letter_message(struct supervisor *s,
 	struct id id;
 	int made = delivery_add(s->db, &d, now, &id, e);
 
-	log_warn(LT("msg", "a message between sessions is dead"),
+	log_warn(LT("msg", "message between sessions became a dead letter"),
 		 LT("agent", r->agent), LT("why", why));
 	if (made <= 0)
 		return made;
@@ -278,7 +281,7 @@ int outbox_route(struct supervisor *s, const struct outbox_entry *r,
 	bool between;
 	int rc;
 
-	if (!target) /* the agent's mistake: there is nowhere to send it */
+	if (!target) /* an invalid target of the agent: use the default */
 		target = cJSON_CreateObject();
 	delivery_source(source, r->agent, r->box.id, r->box.created_at);
 	between = !cJSON_GetObjectItem(target, "channel") &&

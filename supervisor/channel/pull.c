@@ -1,7 +1,8 @@
 /*
- * pull: for programs that come and ask, such as skep chat. A request waits until
- * its conversation has something to say; the next one says that it was shown.
- * Whoever goes away without a word gets it again, with the same id.
+ * pull: for clients that poll, such as skep chat. A request waits until its
+ * conversation has a message; the next request acknowledges it. A client that
+ * disconnects without an acknowledgement gets the message again, with the same
+ * id.
  */
 #include "supervisor/channel/pull.h"
 
@@ -77,7 +78,8 @@ static bool pull_ready(const struct channel *c)
 	return true;
 }
 
-/* --- handing out ------------------------------------------------------ */
+/* --- delivering to clients
+ * --------------------------------------------------- */
 
 struct shown {
 	struct waiter *waiter;
@@ -96,7 +98,7 @@ static void show_delivery(void *arg, const struct err *failed)
 	struct err e;
 
 	if (c != p->channel)
-		c = NULL; /* opened anew meanwhile: its lease runs out */
+		c = NULL; /* reopened meanwhile; the lease will expire */
 	t = c ? c->own : NULL;
 	if (!failed && t && envelope_write_data(p, true, &p->body, &e) == 0) {
 		p->next = t->shown;
@@ -110,7 +112,8 @@ static void show_delivery(void *arg, const struct err *failed)
 	inflight_free(p);
 }
 
-/* Nothing is there for it: it goes, or waits on. */
+/* There is no message: answers the waiter if its time is up. Returns the next
+ * link. */
 static struct waiter **answer_if_expired(struct waiter **at, int64_t now)
 {
 	struct waiter *w = *at;

@@ -13,18 +13,19 @@
 #include <string.h>
 
 #define STEP              16
-#define SLICE_NS          4000000 /* of one turn of the loop … */
-#define PAUSE_MS          20      /* … and then others have theirs */
+#define SLICE_NS          4000000 /* of a turn of the loop … */
+#define PAUSE_MS          20      /* … then a pause for other work */
 #define PRUNE_INTERVAL_MS (10 * 60000)
 #define LEAST_MS          1000
-#define PARTS             8 /* of the shortest time to keep: how late it may be */
+/* an interval is at most this part of a retention time */
+#define PARTS 8
 
 struct retention {
 	uv_timer_t timer;
-	struct retire walk; /* its own */
+	struct retire walk; /* the scheduled walk */
 	bool walking;
-	struct retire asked; /* a command's */
-	int64_t bytes;       /* of attachments that are gone */
+	struct retire asked; /* the walk of a command */
+	int64_t bytes; /* size of the deleted attachments, not committed yet */
 };
 
 static int64_t cutoff(int64_t keep, int64_t now)
@@ -41,7 +42,8 @@ static struct retention_options options_of(const struct config *c, int64_t now)
 	};
 }
 
-/* Until the next walk: what is kept for long need not go to the minute. */
+/* The time until the next walk: messages that are kept for long need not be
+ * deleted to the minute. */
 static int64_t next_interval(const struct config *c)
 {
 	const int64_t keeps[] = {c->channel_keep, c->channel_keep_inbound,
@@ -63,7 +65,7 @@ static void batch_committed(void *arg, const struct err *failed)
 	s->channels->retention->bytes = 0;
 }
 
-/* The rows are back: the walk begins anew. */
+/* After a rollback the walk starts again. */
 static void restart_walk(void *arg)
 {
 	struct supervisor *s = arg;
@@ -73,7 +75,7 @@ static void restart_walk(void *arg)
 	s->channels->retention->bytes = 0;
 }
 
-/* How many rows it looked at in one turn; 0: over; -1. */
+/* Runs one slice. Returns the number of examined rows, 0 at the end, or -1. */
 static int slice(struct supervisor *s, struct retire *r, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
@@ -100,7 +102,7 @@ static int log_retention(struct supervisor *s, const struct retired *sum,
 
 	if (sum->deliveries + sum->inbound + sum->messages == 0)
 		return 0;
-	log_info(LT("msg", "old messages were removed"),
+	log_info(LT("msg", "old messages were deleted"),
 		 LI("deliveries", sum->deliveries), LI("inbound", sum->inbound),
 		 LI("messages", sum->messages),
 		 LI("attachments", sum->attachments));
@@ -127,7 +129,7 @@ static void on_timer(uv_timer_t *t)
 		n = -1;
 	n = txn_try_end(&s->txn, n, &e);
 	if (n < 0)
-		log_error(LT("msg", "old messages cannot be removed"),
+		log_error(LT("msg", "cannot delete old messages"),
 			  LT("error", e.text));
 	w->walking = n > 0;
 	uv_timer_start(t, on_timer,
@@ -165,7 +167,8 @@ void retention_close(struct supervisor *s)
 			 retention_closed);
 }
 
-/* --- for a command ---------------------------------------------------- */
+/* --- the command
+ * ----------------------------------------------------------- */
 
 static int prune_messages(struct supervisor *s,
 			  const struct retention_options *req, const char *by,

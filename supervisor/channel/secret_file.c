@@ -4,7 +4,7 @@
 #include "lib/os/file.h"
 
 #define CHECK_MS       200
-#define MTIME_SLACK_MS 2000 /* clocks of filesystems are coarse */
+#define MTIME_SLACK_MS 2000 /* timestamps of file systems are coarse */
 
 static int64_t ms_of(struct timespec t)
 {

@@ -4,7 +4,7 @@
 
 #include "lib/base/log.h"
 
-#define POLLS 100 /* followers looked at by one tick of the timer */
+#define POLLS 100 /* followers polled per tick of the timer */
 
 static void link_follower(struct follower *f)
 {
@@ -43,7 +43,7 @@ static void follower_free(struct follower *f)
 	free(f);
 }
 
-/* The client is gone, or the stream is complete. */
+/* The client disconnected, or the stream is complete. */
 static void close_follower(struct follower *f)
 {
 	supervisor_unwatch(f->watch);
@@ -59,12 +59,12 @@ static void on_closed(void *arg)
 	close_follower(arg);
 }
 
-/* What is told once a stream has begun can no longer be an HTTP error. */
+/* After the start of a stream, errors are sent as events. */
 static void fail(struct follower *f, const struct err *e)
 {
 	struct buf b = BUF_MAX(4096);
 
-	log_warn(LT("msg", "stream failed"), LT("why", e->text));
+	log_warn(LT("msg", "event stream failed"), LT("why", e->text));
 	json_begin_object(&b);
 	json_put_text(&b, "code", err_name(e->code));
 	json_put_text(&b, "detail", e->text);
@@ -87,7 +87,7 @@ static void send_after_commit(void *arg, const struct err *failed)
 		return;
 	}
 	if (failed)
-		return; /* the next commit, or the timer, comes */
+		return; /* the next commit or the timer polls again */
 	rc = f->ops->poll(f, &e);
 	if (rc < 0) {
 		fail(f, &e);
@@ -136,8 +136,8 @@ struct follower *follower_new(struct api_request *q,
 	return f;
 }
 
-/* Only a live run can be watched, so it is done anew whenever its state or its
- * attempt has changed. */
+/* Only an active run can be watched, so the watch is renewed whenever state or
+ * attempt changed. */
 static void watch_run(struct follower *f, const struct run_row *row)
 {
 	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
@@ -175,7 +175,7 @@ bool follower_has_room(struct follower *f)
 	return http_stream_room(f->stream) > 0;
 }
 
-/* Rows are truth and hints may be lost: everybody gets a look in turn. */
+/* Hints may be lost, so the timer polls the followers in turn. */
 void followers_poll(struct api *w)
 {
 	for (int i = 0; i < POLLS && i < w->nprivate; i++) {

@@ -5,7 +5,7 @@
 
 #include "lib/base/log.h"
 
-#define POLLS 100 /* topics that one tick of the timer lets look */
+#define POLLS 100 /* shared streams polled per tick of the timer */
 
 static void link_shared_stream(struct shared_stream *t)
 {
@@ -46,7 +46,7 @@ static void free_shared_stream(struct shared_stream *t)
 	free(t);
 }
 
-/* --- looking ------------------------------------------------------------ */
+/* --- polling -------------------------------------------------------------- */
 
 static void poll_shared_stream(void *arg, const struct err *failed);
 
@@ -63,8 +63,8 @@ static void on_change(void *arg)
 	shared_stream_schedule(arg);
 }
 
-/* Only a live run can be watched, so it is done anew whenever its state or its
- * attempt has changed. */
+/* Only an active run can be watched, so the watch is renewed whenever run,
+ * state or attempt changed. */
 static void watch_run(struct shared_stream *t, const struct run_row *row)
 {
 	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
@@ -105,9 +105,9 @@ static void write_status(struct shared_stream *t, const struct run_row *row)
 				   UINT64_C(0x100000001b3);
 }
 
-/* The run, or the next run of the session: its status, and whether there is
- * more to come. Read before the rows, so that a run that is over has written
- * all that it ever will. */
+/* Reads the status of the run, or of the next run of the session, and whether
+ * more can come. It is read before the rows, so that a run that is over has
+ * written everything. */
 static int read_status(struct shared_stream *t, struct err *e)
 {
 	struct sql *db = supervisor_db(t->api->sup);
@@ -137,12 +137,12 @@ static int read_status(struct shared_stream *t, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-/* What is told once a stream has begun can no longer be an HTTP error. */
+/* After the start of a stream, errors are sent as events. */
 static void fail(struct shared_stream *t, const struct err *e)
 {
 	struct subscriber *lists[] = {t->caught_up, t->lagging};
 
-	log_warn(LT("msg", "streams failed"), LT("why", e->text));
+	log_warn(LT("msg", "shared event stream failed"), LT("why", e->text));
 	buf_clear(&t->data);
 	json_begin_object(&t->data);
 	json_put_text(&t->data, "code", err_name(e->code));
@@ -166,7 +166,7 @@ static void poll_shared_stream(void *arg, const struct err *failed)
 
 	t->poll_pending = t->poll_again = false;
 	if (failed)
-		return; /* the next commit, or the timer, comes */
+		return; /* the next commit or the timer polls again */
 	if (read_status(t, &e) ||
 	    agent_files_get(&w->files, supervisor_db(w->sup), t->agent, &file,
 			    &e) < 0 ||
@@ -178,9 +178,10 @@ static void poll_shared_stream(void *arg, const struct err *failed)
 		api_poll_soon(w);
 }
 
-/* --- coming and going --------------------------------------------------- */
+/* --- subscribers
+ * ------------------------------------------------------------ */
 
-/* The topic goes at its next look, if nobody is left. */
+/* The next poll frees a stream without subscribers. */
 static void on_closed(void *arg)
 {
 	struct subscriber *s = arg;

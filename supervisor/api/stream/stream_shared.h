@@ -5,15 +5,15 @@
 #include "supervisor/api/request.h"
 
 /*
- * Followers of runs and sessions. All who follow the same thing share a topic:
- * rows are read and written out once, and sent to everybody who stands at the
- * same place. A follower that comes anew, or that cannot keep up, reads for
- * itself, at its own pace, until it stands where the others stand.
+ * Shared event streams of runs and sessions. All clients of the same run or
+ * session share a stream: rows are read and encoded once and sent to all
+ * subscribers that are caught up. A subscriber that is new or lags reads for
+ * itself, at its own pace, until it has caught up.
  *
- *   new ──▶ behind ── has caught up ──▶ abreast ── no room ──▶ behind
+ *   new ──▶ lagging ── at the same position ──▶ caught up ── no room ──▶ lagging
  *
- * A topic looks after commits and hints about its run, and now and then all the
- * same: rows are truth, and a hint that got lost costs time only.
+ * A stream is polled after commits and hints about its run, and by a timer,
+ * since hints may be lost.
  */
 struct shared_stream;
 
@@ -22,15 +22,16 @@ struct shared_stream_request {
 	const char *session;
 	const char *run;   /* NULL: the whole session */
 	const char *after; /* cursor or NULL */
-	bool until_idle;   /* end when the session has nothing to do */
+	bool until_idle;   /* end when no run of the session is left */
 };
 
-/* Turns the reply into such a stream. -1: nothing was begun (ERR_USAGE). */
+/* Answers a request with the stream. On -1 (ERR_USAGE) nothing was sent. */
 int shared_stream_subscribe(struct api *w,
 			    const struct shared_stream_request *want,
 			    struct http_reply *reply, struct err *e);
 
-void shared_streams_poll(struct api *w); /* by the timer: some of them look */
+/* called by the timer; polls some of them */
+void shared_streams_poll(struct api *w);
 /* At the end, when all streams have been closed. */
 void shared_streams_close(struct api *w);
 

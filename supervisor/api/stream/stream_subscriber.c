@@ -5,8 +5,9 @@
 
 #include "lib/base/clock.h"
 
-#define BATCH_BYTES (32 << 10) /* that everybody is sent in one piece */
-#define CATCH_UP_NS (INT64_C(5) * 1000000) /* of one look, for those behind */
+#define BATCH_BYTES (32 << 10) /* sent to all subscribers at once */
+/* time of one poll for lagging subscribers */
+#define CATCH_UP_NS (INT64_C(5) * 1000000)
 
 static void subscriber_unlink(struct subscriber *s)
 {
@@ -78,7 +79,7 @@ static const char *name_of(const struct tail_item *item)
 	return item->event ? "event" : "part";
 }
 
-/* Reads for itself from the place where the others stand. */
+/* The subscriber reads for itself from the current position. */
 static void mark_lagging(struct subscriber *s)
 {
 	struct shared_stream *t = s->shared;
@@ -86,12 +87,12 @@ static void mark_lagging(struct subscriber *s)
 	struct err e;
 
 	if (tail_open(&s->tail, &want, &e))
-		abort(); /* the cursor is ours */
+		abort(); /* skepd wrote the cursor, so it is valid */
 	subscriber_unlink(s);
 	subscriber_link(s, &t->lagging);
 }
 
-/* Writes it out, once for everybody. */
+/* Encodes an item once for all subscribers. */
 static int add_to_batch(void *arg, const struct tail *tail,
 			const struct tail_item *item)
 {
@@ -138,7 +139,8 @@ static int send_item(void *arg, const struct tail *tail,
 	return http_stream_room(s->stream) == 0;
 }
 
-/* Stands it where the others stand? Then it goes on with them. */
+/* Moves the subscriber to those that are caught up, if it is at their
+ * position. */
 static void join_caught_up(struct subscriber *s)
 {
 	struct shared_stream *t = s->shared;
@@ -155,7 +157,7 @@ static void join_caught_up(struct subscriber *s)
 		tail_close(s->tail);
 		s->tail = NULL;
 	} else {
-		t->poll_again = true; /* a commit came in between */
+		t->poll_again = true; /* new rows were committed meanwhile */
 	}
 	if (!s->tail) {
 		subscriber_unlink(s);
@@ -164,7 +166,7 @@ static void join_caught_up(struct subscriber *s)
 	buf_fini(&here);
 }
 
-/* 1: it has all there is. */
+/* Returns 1 if the subscriber got all rows, 0 if its buffer is full, or -1. */
 static int catch_up(struct subscriber *s, struct agent_file *file,
 		    struct err *e)
 {
@@ -190,10 +192,10 @@ static int serve_lagging(struct shared_stream *t, struct agent_file *file,
 	for (struct subscriber *s = t->lagging, *after; s; s = after) {
 		after = s->next;
 		if (http_stream_room(s->stream) == 0)
-			continue; /* it will say so when it can take more */
+			continue; /* on_writable polls again */
 		if (catch_up(s, file, e) < 0)
 			return -1;
-		if (clock_mono_ns() > until) { /* others want their turn */
+		if (clock_mono_ns() > until) { /* leave time for other work */
 			t->poll_again = t->lagging != NULL;
 			break;
 		}

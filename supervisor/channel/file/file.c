@@ -1,7 +1,7 @@
 /*
- * file: each message is a line of JSON, on the disk before it counts as
- * delivered. Written in a thread, all that was claimed together at once. When a
- * crash leaves it open whether a line came, the file itself says so.
+ * file: each message is a line of JSON, synced before it counts as delivered. A
+ * thread writes all deliveries that were claimed together. After a crash, the
+ * file itself shows whether a line was written.
  */
 #include "supervisor/channel/delivery.h"
 
@@ -13,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_START      "{\"id\":\"" /* as envelope_write_data begins */
+#define LINE_START      "{\"id\":\"" /* how envelope_write_data begins */
 #define BATCH_MAX       (256u << 20)
-#define LOCK_TIMEOUT_MS 2000 /* a thread is held as long; there are few */
+#define LOCK_TIMEOUT_MS 2000 /* it occupies a thread of the pool */
 
-/* Work for a thread: lines to write, or lines to look for. It sees the file and
- * the text; the deliveries are the loop's. */
+/* Work for a thread: lines to write or to search for. The thread uses the file
+ * and the text; the deliveries belong to the loop. */
 struct task {
 	uv_work_t work;
-	struct task *next;       /* of those whose channel was closed */
-	struct channel *channel; /* NULL: it was closed meanwhile */
+	struct task *next;       /* in the list of detached tasks */
+	struct channel *channel; /* NULL: the channel was closed */
 	struct arena arena;
 	struct rotating_log file;
 	struct buf text;            /* lines to write, or … */
-	struct wanted_line *wanted; /* … to look for */
+	struct wanted_line *wanted; /* … lines to search for */
 	size_t n;
 	struct inflight *first;
 	struct inflight **end;
@@ -35,16 +35,16 @@ struct task {
 	struct err err;
 };
 
-/* One task at a time has a thread: there are few. */
+/* One task at a time uses a thread of the pool. */
 struct sink {
 	char *path;
-	struct task *next;    /* lines, being gathered */
-	struct task *queries; /* questions, being gathered */
-	struct task *busy;    /* in its thread */
-	bool searched;        /* the last one was a question */
+	struct task *next;    /* lines to write next */
+	struct task *queries; /* lines to search for next */
+	struct task *busy;    /* the task in a thread */
+	bool searched;        /* the last task was a search */
 };
 
-/* Writes that go on though their channel was closed. The loop's. */
+/* Writes whose channel was closed before they ended. Used on the loop only. */
 static struct task *detached;
 
 /* --- in the thread ---------------------------------------------------- */
@@ -181,7 +181,7 @@ static void start_search(struct channel *c, struct task *t)
 	uv_queue_work(&c->sup->loop, &t->work, search_in_thread, task_done);
 }
 
-/* In turn, if there is both to write and to look for. */
+/* Alternates between writes and searches. */
 static void run_next(struct channel *c)
 {
 	struct sink *k = c->own;
@@ -225,7 +225,7 @@ static void sink_send(struct channel *c, struct inflight *p)
 	inflight_done(p, &o);
 }
 
-/* --- what became of one ----------------------------------------------- */
+/* --- queries -------------------------------------------------------------- */
 
 static bool has_inflight(const struct task *t, const char *id)
 {
@@ -235,8 +235,8 @@ static bool has_inflight(const struct task *t, const char *id)
 	return false;
 }
 
-/* May it be written yet? Its lease ran out while it waits for its turn, or its
- * channel was closed over it. */
+/* May the line still be written? Its lease may have expired while it waits, or
+ * its channel was closed during the write. */
 static bool may_be_written(const struct sink *k, const char *id)
 {
 	for (const struct task *t = detached; t; t = t->next)
@@ -263,7 +263,7 @@ static bool sink_query(struct channel *c, struct inflight *p)
 	return true;
 }
 
-/* --- life ------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static int sink_open(struct channel *c, struct err *e)
 {
@@ -302,7 +302,7 @@ static void end_task(struct task *t, enum delivery_event event)
 	task_free(t);
 }
 
-/* A write that has begun goes on; whether it succeeds, nobody will hear. */
+/* A write that has begun continues; its result is not reported. */
 static void detach_busy(struct task *t)
 {
 	bool begun = uv_cancel((uv_req_t *)&t->work) != 0;
@@ -341,5 +341,5 @@ const struct channel_ops channel_file = {
 	.send = sink_send,
 	.sent_all = run_next,
 	.query = sink_query,
-	.tick = run_next, /* begins what was asked */
+	.tick = run_next, /* starts queued searches */
 };

@@ -61,7 +61,7 @@ static int lock(const struct rotating_log *f, int fd, int how, struct err *e)
 	return 0;
 }
 
-/* Is it still the one that the path names? */
+/* Does the path still name this file? */
 static bool is_there(const char *path, int fd)
 {
 	struct stat a, b;
@@ -70,7 +70,8 @@ static bool is_there(const char *path, int fd)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Another may rotate while we wait: then its successor is wanted. */
+/* Another process may rotate the file during the wait; then the new file is
+ * opened. */
 static int open_locked(const struct rotating_log *f, struct err *e)
 {
 	for (;;) {
@@ -99,7 +100,7 @@ static void rotated_name(const struct rotating_log *f, int64_t i,
 		snprintf(out, PATH_MAX, "%s.%lld", f->path, (long long)i);
 }
 
-/* False: it could not be done, and no file was lost. */
+/* False: it failed, and no file was lost. */
 static bool shift(const struct rotating_log *f)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -110,7 +111,7 @@ static bool shift(const struct rotating_log *f)
 		if (rename(from, to) && errno != ENOENT)
 			return false;
 	}
-	for (int64_t i = f->keep + 1;; i++) { /* more were kept before */
+	for (int64_t i = f->keep + 1;; i++) { /* a former setting kept more */
 		rotated_name(f, i, to);
 		if (unlink(to))
 			return true;
@@ -119,7 +120,7 @@ static bool shift(const struct rotating_log *f)
 
 /* --- appending -------------------------------------------------------- */
 
-/* Where the last line begins that has no end; `size` if all have one. */
+/* The offset of an incomplete last line; `size` if there is none. */
 static int64_t open_line(int fd, int64_t size)
 {
 	char piece[4096];
@@ -139,7 +140,7 @@ static int64_t open_line(int fd, int64_t size)
 	return 0;
 }
 
-/* Makes the file end with a whole line; gives its size then. */
+/* Removes or completes an incomplete last line; *size is the size then. */
 static int complete_last_line(const struct rotating_log *f, int fd,
 			      int64_t *size, struct err *e)
 {
@@ -173,7 +174,8 @@ static int write_lines(const struct rotating_log *f, int fd, struct blob lines,
 	return fdatasync(fd) ? err_errno_set(e, "%s", f->path) : 0;
 }
 
-/* An opened and locked file that has room; its size. */
+/* Opens and locks the file, after a rotation if it is full; *size is its
+ * size. */
 static int open_with_room(const struct rotating_log *f, int64_t *size,
 			  struct err *e)
 {
@@ -182,7 +184,7 @@ static int open_with_room(const struct rotating_log *f, int64_t *size,
 	if (fd >= 0 && complete_last_line(f, fd, size, e) == 0) {
 		if (*size < f->rotate || !shift(f))
 			return fd;
-		close(fd); /* and let others have what is no longer it */
+		close(fd); /* releases the lock of the rotated file */
 		fd = open_locked(f, e);
 		if (fd >= 0 && complete_last_line(f, fd, size, e) == 0)
 			return fd;
@@ -202,19 +204,21 @@ int rotating_log_append(const struct rotating_log *f, struct blob lines,
 	if (fd < 0)
 		return -1;
 	rc = write_lines(f, fd, lines, e);
-	if (rc == 0 && size == 0) /* it is new: its name is to stay, too */
+	if (rc == 0 && size == 0) /* a new file: sync its name too */
 		rc = file_sync_parent(f->path, e);
-	if (rc && ftruncate(fd, size)) /* else some would come twice */
+	/* otherwise a retry would write some lines twice */
+	if (rc && ftruncate(fd, size))
 		*unknown = true;
 	close(fd);
 	return rc;
 }
 
-/* --- looking ---------------------------------------------------------- */
+/* --- searching
+ * ------------------------------------------------------------- */
 
 struct line_search {
 	struct wanted_line *wanted; /* by start */
-	size_t n, left;             /* left: not found yet */
+	size_t n, left;             /* left: number not found yet */
 	size_t longest;             /* start */
 	char *piece, *more;
 };
@@ -226,7 +230,7 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->start, y->start);
 }
 
-/* From `at`, where a line begins that is longer than its piece: has it an end? */
+/* Is the line that begins at `at`, and is longer than its block, complete? */
 static int is_whole(int fd, int64_t at, char *more)
 {
 	char last = 0;
@@ -243,7 +247,8 @@ static int is_whole(int fd, int64_t at, char *more)
 	}
 }
 
-/* The one that the line at `at` is, or NULL; the first of equal ones. */
+/* The wanted line that matches the line at `at`, the first of equal ones, or
+ * NULL. */
 static struct wanted_line *match(const struct line_search *h, const char *at,
 				 size_t n)
 {
@@ -276,7 +281,8 @@ static void mark(struct line_search *h, struct wanted_line *w)
 	}
 }
 
-/* A line that starts as ours do, at `at` of a piece that is at `base`. */
+/* Checks a line with the common prefix, at `at` of the block at offset
+ * `base`. */
 static int try_line(struct line_search *h, int fd, int64_t base, const char *at,
 		    size_t n)
 {
@@ -310,7 +316,7 @@ static int search_piece(const struct rotating_log *f, struct line_search *h,
 	return 0;
 }
 
-/* Pieces overlap, so that no start is torn. */
+/* Blocks overlap, so that no prefix is split. */
 static int search_file(const struct rotating_log *f, struct line_search *h,
 		       int fd)
 {
@@ -328,7 +334,7 @@ static int search_file(const struct rotating_log *f, struct line_search *h,
 	return 0;
 }
 
-/* Not while somebody writes: it may be just this line. */
+/* Takes a shared lock: a writer may be writing one of the wanted lines. */
 static int search_one(const struct rotating_log *f, int64_t i,
 		      struct line_search *h, struct err *e)
 {

@@ -20,12 +20,12 @@ struct plugin_log {
 	struct plugin_log *next;
 	struct supervisor *sup;
 	uv_poll_t poll;
-	uv_timer_t timer; /* goes while it is not read */
+	uv_timer_t timer; /* runs while the pipe is not read */
 	int fd;
 	int handles;   /* that are not closed yet */
-	size_t taken;  /* in this slice */
-	int64_t since; /* uv_now of its begin */
-	bool discard;  /* what comes is not kept */
+	size_t taken;  /* bytes read in this slice */
+	int64_t since; /* uv_now of the start of the slice */
+	bool discard;  /* further output is dropped */
 	struct home_path path;
 };
 
@@ -39,7 +39,7 @@ struct home_path plugin_log_path(const struct supervisor *s, const char *name)
 	return home_join(&s->home, HOME_LOGS, file);
 }
 
-/* A log that cannot be written is no reason to stop a plugin. */
+/* Errors are ignored: a plugin runs without its log. */
 static void append_to_log(const char *path, const char *text, size_t n)
 {
 	char former[sizeof(struct home_path) + 8];
@@ -111,7 +111,8 @@ static void log_close(struct plugin_log *l)
 	close(l->fd);
 }
 
-/* One piece; false: there is none now, or nobody is left who could write. */
+/* Reads one block; false if there is none now, or the pipe was closed
+ * (*ended). */
 static bool read_some(struct plugin_log *l, bool *ended)
 {
 	static char text[READ_BYTES];

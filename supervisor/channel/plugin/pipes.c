@@ -1,4 +1,5 @@
-/* Lines to and from a plugin: bounded both ways, and never waited for. */
+/* Lines to and from a plugin, with limits in both directions and without
+ * blocking. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include <errno.h>
@@ -7,12 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TICK_LINES  2000
-#define TICK_BYTES  (8u << 20)
-#define READ_BYTES  65536
-#define KEEP_BYTES  (1u << 20) /* larger memory is given back once it is free */
+#define TICK_LINES 2000
+#define TICK_BYTES (8u << 20)
+#define READ_BYTES 65536
+/* larger buffers are freed when they are empty */
+#define KEEP_BYTES  (1u << 20)
 #define OUTBOX_MAX  (64u << 20)
-#define OUTBOX_ROOM (1u << 20) /* it does not read: nothing more is claimed */
+#define OUTBOX_ROOM (1u << 20) /* above this, no delivery is claimed */
 
 static void free_poll(uv_handle_t *h)
 {
@@ -59,7 +61,7 @@ static int write_some(struct plugin *p)
 		else if (errno != EINTR)
 			return -1;
 	}
-	/* Moved only when that is little work for much room. */
+	/* Moved only if at least half of the buffer becomes free. */
 	if (p->written >= p->outbox.n / 2) {
 		buf_drop(&p->outbox, p->written);
 		p->written = 0;
@@ -96,7 +98,7 @@ bool plugin_can_buffer(const struct plugin *p, size_t n)
 
 /* --- reading ---------------------------------------------------------- */
 
-/* Whole lines only; false when the plugin ended over one of them. */
+/* Handles complete lines; false if one of them ended the plugin. */
 static bool process_lines(struct plugin *p)
 {
 	int64_t serial = p->serial;
@@ -191,7 +193,7 @@ void plugin_pipe_open(struct plugin *p, int in, int out)
 {
 	p->in = in;
 	p->out = out;
-	buf_clear(&p->outbox); /* what was meant for the one before */
+	buf_clear(&p->outbox); /* messages for the former process */
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	fcntl(out, F_SETFL, O_NONBLOCK);
 	p->lines = 0;

@@ -12,10 +12,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define START_MS        10000 /* to register, and to take its configuration */
-#define STABLE_TIMEOUTS 4 /* ready for so long: former failures are forgotten */
-#define RESET_TICKS     240 /* ticks: a minute */
-#define NOTES_MAX       30  /* lines in our log in that time */
+#define START_MS 10000 /* to register and to accept its configuration */
+/* after this time as ready, former failures are ignored */
+#define STABLE_TIMEOUTS 4
+#define RESET_TICKS     240 /* a minute */
+#define NOTES_MAX       30  /* lines in the log of skepd in that time */
 
 int64_t plugin_now(const struct plugin *p)
 {
@@ -37,7 +38,8 @@ void plugin_set_state(struct plugin *p, enum plugin_state state)
 		      state == PLUGIN_STARTED);
 }
 
-/* --- life ------------------------------------------------------------- */
+/* --- start and end
+ * ---------------------------------------------------------- */
 
 static void start_plugin(struct plugin *p)
 {
@@ -106,7 +108,6 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	channel_set_error(p->channel, why);
 }
 
-/* Its process is over: says how. */
 void plugin_ended(struct plugin *p, int status)
 {
 	p->pid = 0;
@@ -117,7 +118,8 @@ void plugin_ended(struct plugin *p, int status)
 		plugin_fail(p, "it ended with status %d", WEXITSTATUS(status));
 }
 
-/* Most of the time since it dies: then the shim says how, in a moment. */
+/* The plugin usually closes stdout because it dies; the shim then reports
+ * how. */
 void plugin_hung_up(struct plugin *p)
 {
 	plugin_pipe_close(p);
@@ -132,7 +134,7 @@ static bool is_alive(const struct plugin *p)
 	       st.state != 'X';
 }
 
-/* Proof before the next start. */
+/* The next start waits until all processes have exited. */
 static void check_end(struct plugin *p)
 {
 	uint32_t random;
@@ -194,11 +196,12 @@ static void expire_inflight(struct plugin *p)
 	}
 }
 
-/* Once a minute: a word out of place now and then is no nonsense. */
+/* Once a minute: occasional invalid lines are tolerated. */
 static void reset_counts(struct plugin *p)
 {
 	if (p->notes > NOTES_MAX)
-		log_warn(LT("msg", "a plugin says too much to be logged"),
+		log_warn(LT("msg", "too many messages of a plugin, some were "
+				   "not logged"),
 			 LT("channel", p->channel->name),
 			 LI("left_out", p->notes - NOTES_MAX));
 	p->notes = p->bad_lines = 0;
@@ -241,7 +244,8 @@ static int open_plugin(struct channel *c, struct err *e)
 	plugin_pipe_init(p);
 	c->own = p;
 	if (plugin_is_shutting_down(c))
-		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
+		/* its former processes have not exited yet */
+		plugin_set_state(p, PLUGIN_ENDING);
 	else
 		start_plugin(p);
 	return 0;
@@ -251,7 +255,7 @@ static void close_plugin(struct channel *c)
 {
 	struct plugin *p = c->own;
 
-	p->state = PLUGIN_ENDING; /* a pipe that is broken is no failure now */
+	p->state = PLUGIN_ENDING; /* a broken pipe is not an error now */
 	plugin_send_stop(p);
 	(void)plugin_flush(p);
 	return_unsent(p, "the channel was closed");
@@ -273,7 +277,7 @@ static bool wake(struct channel *c)
 
 	if (p->state != PLUGIN_WAITING)
 		return false;
-	p->at_ms = 0; /* by the next tick */
+	p->at_ms = 0; /* at the next tick */
 	return true;
 }
 

@@ -1,4 +1,4 @@
-/* What a plugin asks of skepd: docs/CHANNELS.md. */
+/* Requests of a plugin to skepd: docs/CHANNELS.md. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "lib/base/clock.h"
@@ -16,9 +16,9 @@
 #define INTERNAL_ERROR (-32603)
 #define CURSOR_MAX     (64u << 10)
 
-/* --- messages that it brings ------------------------------------------ */
+/* --- inbound messages ----------------------------------------------------- */
 
-struct receipt { /* for a message that is being committed */
+struct receipt { /* for a request that is being committed */
 	struct supervisor *sup;
 	char *channel, *id, *ref;
 	int64_t serial;
@@ -53,7 +53,7 @@ static struct receipt *receipt_new(const struct plugin *p, const char *id,
 	return r;
 }
 
-/* Who is to be told; NULL: it is not there any more. */
+/* The plugin that sent the request; NULL: it has ended. */
 static struct plugin *requester(const struct receipt *r)
 {
 	struct channel *c = channel_accepting(r->sup, r->channel);
@@ -62,7 +62,7 @@ static struct plugin *requester(const struct receipt *r)
 	return p && p->serial == r->serial && p->in >= 0 ? p : NULL;
 }
 
-/* Committed: now it may be told. */
+/* The message is committed: answers the plugin. */
 static void received(void *arg, const struct command_result *result)
 {
 	struct receipt *r = arg;
@@ -113,9 +113,10 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 	return 0;
 }
 
-/* --- what else it says ------------------------------------------------ */
+/* --- other requests
+ * --------------------------------------------------------- */
 
-/* Is the member, if it is there, as it should be? */
+/* Is the member absent or of this type? */
 static bool is_fine(const cJSON *params, const char *name,
 		    cJSON_bool (*is)(const cJSON *))
 {
@@ -148,12 +149,12 @@ static int on_register(struct plugin *p, const char *id, const cJSON *params,
 		 LT("version", json_text(params, "version", "-")));
 	if (id)
 		plugin_answer(p, id, "{\"ok\":true}");
-	if (p->state == PLUGIN_STARTED) /* and did not fail over the answer */
+	if (p->state == PLUGIN_STARTED) /* unless the answer failed */
 		plugin_configure(p);
 	return 0;
 }
 
-/* Committed: only now may it forget what came before. */
+/* The cursor is committed: the plugin may discard older messages. */
 static void cursor_committed(void *arg, const struct err *failed)
 {
 	struct receipt *r = arg;
@@ -239,7 +240,8 @@ static const struct {
 
 #define METHODS (sizeof methods / sizeof methods[0])
 
-/* A registration that is wrong is why it will be ended: people must know. */
+/* Logs a refused request. A refused registration is stored as the error of the
+ * channel, since the plugin will be ended because of it. */
 static void note_refusal(struct plugin *p, const struct rpc_line *r,
 			 const struct err *e)
 {
@@ -249,17 +251,18 @@ static void note_refusal(struct plugin *p, const struct rpc_line *r,
 		channel_set_error(p->channel, e->text);
 		return;
 	}
-	if (!r->id[0]) /* nobody is told; whoever writes it looks there */
+	/* a notification has no answer; the author reads this log */
+	if (!r->id[0])
 		plugin_log_note(p->channel->sup, p->channel->name,
 				"a notice %s is refused: %s",
 				quoted(r->method).text, e->text);
-	log_warn(LT("msg", "a plugin's message is refused"),
+	log_warn(LT("msg", "message of a plugin refused"),
 		 LT("channel", p->channel->name),
 		 LT("method", quoted(r->method).text), LT("error", e->text));
 }
 
-/* Whose fault it is: a plugin forgets a message that is wrong, and brings one
- * again that came while we could not take it. */
+/* The plugin drops a message that is invalid, and repeats one that skepd could
+ * not store. */
 static int code_of(const struct err *e)
 {
 	return err_is_retryable(e->code) || err_http_status(e->code) >= 500

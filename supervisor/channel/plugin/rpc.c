@@ -1,4 +1,4 @@
-/* A plugin's lines: its requests are passed on, its answers become outcomes. */
+/* Lines of a plugin: requests are dispatched, answers become outcomes. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "lib/json/rpc_line.h"
@@ -22,7 +22,7 @@ static struct inflight *find_inflight(struct plugin *p, int64_t number)
 	return NULL;
 }
 
-/* Whoever says years by mistake does not stop its channel for years. */
+/* The requested delay, limited to a day. */
 static int64_t retry_after(const cJSON *data)
 {
 	int64_t ms = json_i64(data, "retry_after_ms", -1);
@@ -49,7 +49,7 @@ static struct outcome outcome_of_answer(const struct rpc_line *r, bool asked)
 				  OPT_NONE, -1, "the plugin says: %.20s", said);
 	o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
 	ref = json_text(r->result, "id", "");
-	if (strlen(ref) < sizeof o.ref) /* half an id is none */
+	if (strlen(ref) < sizeof o.ref) /* a truncated id is useless */
 		memcpy(o.ref, ref, strlen(ref) + 1);
 	return o;
 }
@@ -63,7 +63,7 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 	}
 	restart_running(&p->restart, plugin_now(p));
 	plugin_set_state(p, PLUGIN_READY);
-	channel_clear_error(p->channel); /* the log has what it was */
+	channel_clear_error(p->channel); /* the log contains it */
 	p->channel->may_be_due = p->channel->resolve = true;
 	p->channel->resolved_to = 0;
 }
@@ -81,7 +81,7 @@ static void on_answer(struct plugin *p, const struct rpc_line *r)
 	}
 	delivery = find_inflight(p, r->number);
 	if (!delivery)
-		return; /* it was given up meanwhile */
+		return; /* it timed out meanwhile */
 	o = outcome_of_answer(r, delivery->asking);
 	inflight_done(delivery, &o);
 }

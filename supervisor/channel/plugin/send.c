@@ -1,4 +1,4 @@
-/* What skepd says to a plugin: docs/CHANNELS.md. */
+/* Requests of skepd to a plugin: docs/CHANNELS.md. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "lib/json/json.h"
@@ -21,7 +21,7 @@ static void begin_request(struct plugin *p, int64_t id, const char *method)
 	json_key(&p->outbox, "params");
 }
 
-/* An outbox that is over its ceiling is a plugin that does not read. */
+/* The outbox overflows if the plugin does not read. */
 static bool end_message(struct plugin *p)
 {
 	json_end_object(&p->outbox);
@@ -33,7 +33,8 @@ static bool end_message(struct plugin *p)
 	return plugin_flush(p);
 }
 
-/* As the row has it now: what it kept before it was started again is there. */
+/* Reads the row, since the cursor may have changed since the channel was
+ * opened. */
 static void put_cursor(struct plugin *p)
 {
 	const struct channel *c = p->channel;
@@ -42,7 +43,7 @@ static void put_cursor(struct plugin *p)
 	struct err e;
 
 	if (channels_get(c->sup->db, c->name, &row, &a, &e))
-		row.cursor = NULL; /* it was removed just now */
+		row.cursor = NULL; /* the channel was deleted just now */
 	json_put_raw(&p->outbox, "cursor", row.cursor ? row.cursor : "null");
 	arena_fini(&a);
 }
@@ -98,14 +99,14 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 		inflight_done(delivery, &o);
 		return;
 	}
-	if (p->state != PLUGIN_READY || p->in < 0) { /* it went meanwhile */
+	if (p->state != PLUGIN_READY || p->in < 0) { /* it ended meanwhile */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			       "the plugin is not there");
 		inflight_done(delivery, &o);
 		return;
 	}
 	if (!plugin_can_buffer(
-		    p, delivery->body.n)) { /* it may well read, slowly */
+		    p, delivery->body.n)) { /* it may be reading slowly */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			       "the plugin has not read what it was sent");
 		inflight_done(delivery, &o);
@@ -132,7 +133,6 @@ bool plugin_query(struct channel *c, struct inflight *delivery)
 	return true;
 }
 
-/* id is JSON text of a request of theirs. */
 void plugin_answer(struct plugin *p, const char *id, const char *result)
 {
 	begin_message(p);

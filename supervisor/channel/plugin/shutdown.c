@@ -1,5 +1,5 @@
-/* Plugins on their way out: of channels that were closed, of those that failed,
- * and what a former skepd left. */
+/* Ends plugins: of closed channels, failed ones, and processes that a former
+ * skepd left. */
 #include "supervisor/channel/internal.h"
 #include "supervisor/channel/plugin/plugin.h"
 
@@ -17,22 +17,23 @@
 
 #define NAME_SIZE 72
 #define CHECK_MS  50
-#define MARGIN_MS 500   /* for the shim, which ends them first */
-#define STUCK_MS  1000  /* after SIGKILL: people are told who is left */
-#define LAST_MS   1000  /* likewise: skepd goes without it */
-#define POLL_US   10000 /* between two checks when skepd goes */
+#define MARGIN_MS 500   /* for the shim to end them first */
+#define STUCK_MS  1000  /* after SIGKILL: a process that is left is reported */
+#define LAST_MS   1000  /* likewise: skepd ends without waiting for it */
+#define POLL_US   10000 /* between two checks while skepd ends */
 
 struct plugin_exit {
 	struct plugin_exit *next;
 	struct supervisor *sup;
 	char name
-		[NAME_SIZE]; /* of the channel; "": nothing waits for its end */
+		/* of the channel; "": a process of a former skepd */
+		[NAME_SIZE];
 	struct plugin_processes processes;
 	int64_t term_ms, kill_ms, check_ms; /* uv_now */
 	unsigned checks;
 	bool terminated; /* SIGTERM was sent */
-	bool removed;    /* the channel; its log goes with us */
-	pid_t reported;  /* this process does not end: people know */
+	bool removed;    /* the channel was deleted; its log is deleted too */
+	pid_t reported;  /* process that was reported as stuck */
 };
 
 static int64_t now_ms(const struct supervisor *s)
@@ -102,7 +103,8 @@ static void add_exit(struct supervisor *s, const char *name,
 		       CHECK_MS);
 }
 
-/* --- their end -------------------------------------------------------- */
+/* --- exit verification
+ * ------------------------------------------------------- */
 
 static struct plugin *plugin_of_tag(const struct supervisor *s, const char *tag)
 {
@@ -115,7 +117,7 @@ static struct plugin *plugin_of_tag(const struct supervisor *s, const char *tag)
 	return NULL;
 }
 
-/* Once for each process. */
+/* Reports each process once. */
 static void report_stuck(struct plugin_exit *l, const struct processes *t)
 {
 	struct plugin *p = plugin_of_tag(l->sup, l->processes.tag);
@@ -139,21 +141,22 @@ static void report_stuck(struct plugin_exit *l, const struct processes *t)
 	if (p)
 		plugin_is_stuck(p, pid, why);
 	else
-		log_warn(LT("msg", "plugin"), LT("channel", l->name),
-			 LT("error", why));
+		log_warn(LT("msg", "process of a plugin does not end"),
+			 LT("channel", l->name), LT("error", why));
 	if (l->name[0])
 		plugin_log_note(l->sup, l->name, "%s", why);
 }
 
-/* The shim ends them, and exits: then it is verified that none is left. If it
- * does not, or did not live long enough, they are killed from outside. */
+/* The shim ends the processes and exits; then skepd verifies that none is left.
+ * If the shim does not, or has died, skepd kills them. */
 static void check_one(struct plugin_exit *l)
 {
 	struct processes t = plugin_processes_view(&l->processes);
 	int64_t now = now_ms(l->sup);
 
 	if (l->processes.spawn == PLUGIN_REQUESTED) {
-		if (now >= l->kill_ms) /* then no request is left */
+		/* a new spawner has no pending request */
+		if (now >= l->kill_ms)
 			spawn_restart(&l->sup->spawn);
 		return;
 	}
@@ -225,7 +228,8 @@ bool plugin_is_shutting_down(const struct channel *c)
 	return l != NULL;
 }
 
-/* --- what the spawner says -------------------------------------------- */
+/* --- reports of the spawner
+ * ---------------------------------------------------- */
 
 static void kill_unwanted(int pidfd)
 {
@@ -277,9 +281,10 @@ void plugin_on_spawner_lost(struct supervisor *s)
 	}
 }
 
-/* --- those of a former skepd ------------------------------------------ */
+/* --- processes of a former skepd
+ * ----------------------------------------------- */
 
-/* They have had their time: the end of stdin told them. */
+/* They get SIGTERM at once; their stdin was closed before. */
 static void end_leftover(struct supervisor *s, struct plugin_processes *p)
 {
 	p->spawn = PLUGIN_SPAWNED;
@@ -322,7 +327,8 @@ void plugin_end_leftovers(struct supervisor *s)
 	proc_each(visit_process, s);
 }
 
-/* --- with skepd itself ------------------------------------------------ */
+/* --- end of skepd
+ * ---------------------------------------------------------------- */
 
 static bool any_requested(const struct supervisor *s)
 {
@@ -333,13 +339,14 @@ static bool any_requested(const struct supervisor *s)
 	return l != NULL;
 }
 
-/* They have the same time as with any other end. A process that the kernel
- * holds is left to its shim. */
+/* The processes get the usual time. A process that cannot be killed is left to
+ * its shim. */
 void plugin_wait_all(struct supervisor *s)
 {
 	int64_t until = 0;
 
-	if (any_requested(s)) { /* the loop, which hears the answer, is over */
+	/* the loop that receives the answer has ended */
+	if (any_requested(s)) {
 		spawn_close(&s->spawn);
 		plugin_on_spawner_lost(s);
 	}

@@ -1,7 +1,7 @@
 /*
- * smtp: each message is a mail, through libcurl. The conversation is the
- * address. A mail that was sent and not acknowledged stays `unknown`: SMTP
- * cannot say, and most servers would deliver it twice.
+ * smtp: each message is a mail, sent with libcurl. The conversation is the
+ * address. A mail that was sent and not acknowledged stays `unknown`: SMTP has
+ * no way to query it, and most servers would deliver a repeated mail twice.
  */
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
@@ -20,18 +20,20 @@
 #define ANSWER_MAX   160         /* bytes of what the server said, for people */
 #define PASSWORD_MAX 4096
 
-/* Under way it belongs to libcurl's thread, and may outlive its channel. */
+/* A mail in flight belongs to libcurl's thread and may outlive its channel. */
 struct mail {
-	struct transfer transfer; /* first: it is found by it */
+	/* first, since a transfer is cast to its mail */
+	struct transfer transfer;
 	struct mail *next;
-	struct channel *channel; /* NULL: it was closed meanwhile */
+	struct channel *channel; /* NULL: the channel was closed */
 	struct inflight *delivery;
 	struct supervisor *sup;
 	struct inflight
-		*after_close; /* the row again, once its channel was closed */
+		/* copy of the delivery, after the channel was closed */
+		*after_close;
 	struct curl_slist *to, *headers;
 	curl_mime *mime;
-	char answer[ANSWER_MAX]; /* the server's last refusal */
+	char answer[ANSWER_MAX]; /* last error response of the server */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -43,7 +45,7 @@ struct mailer {
 
 /* --- in the thread ---------------------------------------------------- */
 
-/* A line of the server's. */
+/* Receives a line of the server. */
 static size_t on_line(char *line, size_t size, size_t n, void *arg)
 {
 	struct mail *m = arg;
@@ -149,7 +151,7 @@ static void unlink_busy(struct mailer *k, const struct mail *m)
 	*at = m->next;
 }
 
-/* Whether all of the mail has left, though maybe not its end. */
+/* Was the whole mail sent, possibly without its end? */
 static bool is_sent(const struct mail *m)
 {
 	curl_off_t sent = 0, size = -1;
@@ -160,8 +162,9 @@ static bool is_sent(const struct mail *m)
 	return size >= 0 && sent >= size;
 }
 
-/* 4yz is for later, 5yz for ever; without an answer after the text, who knows.
- * A login that fails is no fault of the message: somebody may mend it. */
+/* 4yz is a temporary failure, 5yz a permanent one. Without a response after
+ * the text the outcome is unknown. A failed login is temporary: a user may
+ * fix it. */
 static struct outcome outcome(const struct mail *m, CURLcode code)
 {
 	enum delivery_event event = DELIVERY_EV_FAIL;
@@ -183,8 +186,8 @@ static struct outcome outcome(const struct mail *m, CURLcode code)
 			  why);
 }
 
-/* Its channel was closed, and it is unknown. Now that libcurl has let go of it,
- * what it did says whether it may be sent again. */
+/* The channel was closed, and the delivery is unknown. The result of libcurl
+ * shows whether it can be sent again. */
 static void record_late_outcome(struct mail *m, const struct outcome *o,
 				CURLcode code)
 {
@@ -194,7 +197,8 @@ static void record_late_outcome(struct mail *m, const struct outcome *o,
 	if (code == CURLE_ABORTED_BY_CALLBACK && o->event == DELIVERY_EV_FAIL)
 		p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 				    "the channel was closed before it left");
-	if (o->event == DELIVERY_EV_REFUSE) /* it will be so again */
+	/* the next attempt will be refused too */
+	if (o->event == DELIVERY_EV_REFUSE)
 		p->out.event = DELIVERY_EV_FAIL;
 	inflight_record_outcome(m->sup, p);
 }
@@ -213,7 +217,7 @@ static void on_done(struct transfer *t, CURLcode code)
 	mail_free(m);
 }
 
-/* Read for each mail: it may have been changed. */
+/* The password is read for every mail, since it may have changed. */
 static int log_in(struct mail *m, struct err *e)
 {
 	struct mailer *k = m->channel->own;
@@ -245,7 +249,8 @@ static int start_transfer(struct mail *m, struct err *e)
 		return -1;
 	curl_easy_setopt(easy, CURLOPT_URL, c->server);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not the environment's */
+	/* not that of the environment */
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, k->from.address);
 	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, m->to);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, m->headers);
@@ -254,8 +259,8 @@ static int start_transfer(struct mail *m, struct err *e)
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, m);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, m->error);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
-	/* One that STARTTLS made safe is used again without a look at whom
-	 * this channel trusts. */
+	/* libcurl would reuse a connection with STARTTLS without checking the
+	 * CA of this channel. */
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	if (c->user[0] || !strcmp(c->tls, "required"))
 		curl_easy_setopt(easy, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL);
@@ -267,7 +272,8 @@ static int start_transfer(struct mail *m, struct err *e)
 			       e);
 }
 
-/* REFUSE: the message itself is at fault. */
+/* Returns ACK if the transfer started, REFUSE if the message is invalid, else
+ * FAIL. */
 static enum delivery_event build_and_start(struct mail *m, struct err *e)
 {
 	const struct inflight *p = m->delivery;
@@ -315,7 +321,7 @@ static void mail_send(struct channel *c, struct inflight *p)
 	inflight_done(p, &o);
 }
 
-/* --- life ------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static int open_password(struct channel *c, struct mailer *k, struct err *e)
 {
@@ -351,21 +357,21 @@ static int mail_open(struct channel *c, struct err *e)
 	return 0;
 }
 
-/* The row once more, as that of one that is unknown. */
+/* A copy of the delivery in the state unknown. */
 static struct inflight *copy_of(struct channel *c, const struct inflight *p)
 {
 	struct delivery_claim_row row = p->row;
 	struct inflight *copy;
 
 	row.body = NULL;
-	row.attempts++; /* this one */
+	row.attempts++; /* counts this attempt */
 	copy = inflight_new(c, &row);
 	copy->asking = true;
 	copy->channel = NULL;
 	return copy;
 }
 
-/* Until libcurl has let go of it nobody knows what leaves. */
+/* Mails in flight become unknown until libcurl reports their result. */
 static void mail_close(struct channel *c)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,

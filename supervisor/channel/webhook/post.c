@@ -3,14 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGENT_NAME    "skep/" SKEP_VERSION
-#define AFTER_MAX     86400 /* seconds that a receiver may hold its channel */
-#define BODY_MAX      (64u << 20)
-#define BODY_KEEP_MAX (64u << 10) /* a larger one is freed after its message */
-#define ANSWER_ROOM   1024L       /* the least that libcurl takes */
-#define ANSWER_READ   (16u << 10) /* for the sake of the connection */
+#define AGENT_NAME "skep/" SKEP_VERSION
+#define AFTER_MAX  86400 /* longest Retry-After in seconds */
+#define BODY_MAX   (64u << 20)
+/* a larger buffer is freed after its message */
+#define BODY_KEEP_MAX (64u << 10)
+#define ANSWER_ROOM   1024L       /* the minimum of libcurl */
+#define ANSWER_READ   (16u << 10) /* so that the connection can be reused */
 
-/* What an HTTP status means for the message. */
+/* Maps an HTTP status to an outcome. */
 static enum delivery_event event_of(long status)
 {
 	static const long retryable[] = {408, 409, 423, 425, 429};
@@ -27,8 +28,8 @@ static enum delivery_event event_of(long status)
 
 /* --- in the thread ---------------------------------------------------- */
 
-/* The status is known. What is short is read to its end, so that the connection
- * is used again; another may have no end. */
+/* The status is known. A short body is read to its end, so that the connection
+ * can be reused; a long one is cut off. */
 static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
 {
 	struct post *p = arg;
@@ -44,8 +45,8 @@ static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
 	return p->read > ANSWER_READ ? CURL_WRITEFUNC_ERROR : n * size;
 }
 
-/* May the receiver have something of it? What a proxy was told before the request
- * was begun does not count. */
+/* May the receiver have got a part of the request? A CONNECT to a proxy does
+ * not count. */
 static bool was_sent(const struct post *p)
 {
 	long sent = 0;
@@ -54,8 +55,8 @@ static bool was_sent(const struct post *p)
 	return p->begun && sent > 0;
 }
 
-/* libcurl would send it again by itself when a connection that it used before
- * ends without an answer. Whether it is sent again is ours to decide. */
+/* libcurl would repeat the request if a reused connection closes without a
+ * response. skep decides itself about retries. */
 static int before_request(void *arg, char *to, char *from, int to_port,
 			  int from_port)
 {
@@ -106,16 +107,16 @@ void post_init(struct post *p, const struct channel_config *config)
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)config->timeout);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, AGENT_NAME);
-	/* Answers are a line or nothing: the usual 16 KB would be taken from
-	 * the heap and given back with each. */
+	/* Responses are short: the default buffer of 16 KB would be allocated
+	 * and freed for each. */
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, ANSWER_ROOM);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, p);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, p);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, p->error);
-	/* Settings alone say which way it goes: the environment is that of
-	 * whoever started skepd. */
+	/* Only the settings choose a proxy, not the environment in which skepd
+	 * was started. */
 	curl_easy_setopt(easy, CURLOPT_PROXY, config->proxy);
 	curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
 	if (config->ca_file[0])
@@ -154,7 +155,7 @@ int post_start(struct post *p, struct curl_loop *loop, struct err *e)
 
 /* --- its outcome ------------------------------------------------------ */
 
-/* What libcurl says when there is no answer. */
+/* The outcome without a response. */
 static struct outcome no_answer(const struct post *p, CURLcode code)
 {
 	const char *why = p->error[0] ? p->error : curl_easy_strerror(code);
@@ -165,7 +166,8 @@ static struct outcome no_answer(const struct post *p, CURLcode code)
 			  OPT_NONE, -1, "%s", why);
 }
 
-/* A refusal in words: the receiver's, or what its status says. */
+/* The outcome of an error response, with the text of the receiver or its
+ * status. */
 static struct outcome refusal(const struct post *p, enum delivery_event event,
 			      long status)
 {
@@ -182,7 +184,7 @@ static struct outcome refusal(const struct post *p, enum delivery_event event,
 	return outcome_of(event, status, -1, "%s", p->answer);
 }
 
-/* Whoever answered by mistake with years does not stop the channel for years. */
+/* The pause that Retry-After requests, limited to a day; or -1. */
 static int64_t retry_after_of(const struct post *p)
 {
 	curl_off_t after = 0;
@@ -211,6 +213,6 @@ struct outcome post_outcome(const struct post *p, CURLcode code)
 	long status = 0;
 
 	curl_easy_getinfo(p->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
-	/* A status is an answer, whatever became of the rest of it. */
+	/* A status is a response, even if the rest was lost. */
 	return status >= 200 ? an_answer(p, status) : no_answer(p, code);
 }

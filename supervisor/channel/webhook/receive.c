@@ -1,6 +1,5 @@
-/* Who may bring a message to a webhook channel. A stranger sees the same for
- * every name: only whoever signs with its secret learns that there is such a
- * channel, and that it is closed. */
+/* Authenticates messages to webhook channels. Without a valid signature, the
+ * answer is the same whether or not the channel exists or is open. */
 #include "supervisor/channel/webhook/receive.h"
 
 #include <openssl/crypto.h>
@@ -32,7 +31,7 @@ int webhook_keys_read(struct secret_file *f, struct webhook_keys **out,
 	return rc;
 }
 
-/* The keys of a webhook that is there and not open; NULL: there is none. */
+/* The keys of a webhook channel that exists but is not open, or NULL. */
 static struct webhook_keys *closed_keys(struct supervisor *s, const char *name,
 					struct webhook_claim *claim,
 					struct arena *a)

@@ -15,18 +15,18 @@
 
 #define HTTP_GONE 410
 
-/* A POST under way may outlive its channel. */
+/* A request in flight may outlive its channel. */
 struct hook {
-	struct post post;         /* first: it is found by its transfer */
-	struct hook *next, *prev; /* at rest: next only */
-	struct channel *channel;  /* NULL: it was closed meanwhile */
+	struct post post; /* first, since a transfer is cast to its hook */
+	struct hook *next, *prev; /* idle ones use next only */
+	struct channel *channel;  /* NULL: the channel was closed */
 	struct inflight *delivery;
 };
 
 struct webhook {
 	struct secret_file secret;
 	struct webhook_keys *keys; /* as last read */
-	bool broken;               /* what is in the file now is no secret */
+	bool broken;               /* the file is invalid now */
 	struct hook *idle;
 	struct hook *busy;
 };
@@ -69,8 +69,8 @@ static void unlink_busy(struct webhook *w, struct hook *h)
 
 /* --- sending ---------------------------------------------------------- */
 
-/* 410: it does not want messages any more, none at all. They wait for a person,
- * this one too. */
+/* 410: the receiver wants no more messages. The channel is paused until a user
+ * acts; this delivery waits too. */
 static void stop_sending(struct channel *c, struct outcome *o)
 {
 	o->event = DELIVERY_EV_FAIL;
@@ -160,10 +160,10 @@ static void hook_send(struct channel *c, struct inflight *p)
 	inflight_done(p, &o);
 }
 
-/* --- life ------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
-/* The file is looked at again and again, so a secret is changed without a gap.
- * While it is broken, what was read before goes on. */
+/* Reads the file again when it changed, so a secret can be replaced at any
+ * time. While the file is invalid, the former keys are used. */
 struct webhook_keys *webhook_keys_of(struct channel *c)
 {
 	struct webhook *w = c->own;
@@ -203,7 +203,7 @@ static int hook_open(struct channel *c, struct err *e)
 			c->name);
 }
 
-/* What is under way is given up; its memory goes when libcurl lets go of it. */
+/* Requests in flight are cancelled; libcurl's thread frees them. */
 static void hook_close(struct channel *c)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,

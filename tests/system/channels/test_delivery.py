@@ -166,7 +166,7 @@ def test_an_outbox_that_could_not_be_read_is_looked_at_again(home):
     good = path.read_bytes()
     path.write_bytes(b"x" * 4096)
     h.start()
-    lib.eventually(lambda: "an outbox cannot be read" in h.log(), 30, "a failure")
+    lib.eventually(lambda: "cannot read the outbox of an agent" in h.log(), 30, "a failure")
     path.write_bytes(good)  # and nobody tells skepd
     settled(h, 1, "delivered")
     assert len(r.ids()) == 2

@@ -109,7 +109,7 @@ def cure(home, h, r, bad, n):
 def test_an_outcome_that_cannot_be_stored_delays_no_other(home):
     r, h, bad, good = poisoned(home, "delivered", "subject")
     settled(h, 3, "delivered")
-    lib.eventually(lambda: bad in r.ids() and "an outcome cannot be recorded" in
+    lib.eventually(lambda: bad in r.ids() and "cannot record the outcome of a delivery" in
                    h.log(), 30, "its outcome")
     row = h.call("GET", "/v1/deliveries/" + bad)
     assert row["state"] == "sending", "nothing of it is stored: %s" % row
@@ -121,7 +121,7 @@ def test_an_outcome_that_cannot_be_stored_delays_no_other(home):
 def test_a_claim_that_fails_delays_no_other_channel(home):
     r, h, bad, good = poisoned(home, "sending", "body")
     lib.eventually(lambda: good[2] in r.ids(), 30, "the other channel's message")
-    lib.eventually(lambda: "deliveries cannot be claimed" in h.log(), 30, "a line")
+    lib.eventually(lambda: "cannot claim deliveries" in h.log(), 30, "a line")
     assert h.call("GET", "/v1/deliveries/" + bad)["state"] == "pending"
     assert bad not in r.ids(), "it is not sent without a stored claim"
     cure(home, h, r, bad, 4)
