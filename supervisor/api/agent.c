@@ -73,7 +73,8 @@ void route_agent_delete(struct api_request *q)
 	int rc;
 
 	if (http_query_flag(q->http, "purge")) {
-		agent_files_close(&q->api->files); /* our readers go first */
+		/* close cached connections first */
+		agent_files_close(&q->api->files);
 		rc = supervisor_agent_delete_all(q->api->sup, name, q->by,
 						 request_done(q), &e);
 	} else {
@@ -200,7 +201,7 @@ void route_tokens(struct api_request *q)
 	request_read(q, read_tokens);
 }
 
-/* The token itself is nowhere but in this answer. */
+/* Only this response contains the token. */
 static int read_new_token(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct api_token_made made = {.name = q->key, .token = q->from};

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * A few agent files, open for reading, the least used given up first: readers
- * come in bursts on the same files, and opening costs ten times a read. All
- * zero is a valid empty one.
+ * A cache of a few agent files that are open for reading, with LRU eviction.
+ * Reads of a file come in bursts, and opening it costs ten times a read. All
+ * zero is a valid empty cache.
  */
 #define AGENT_FILES 8
 
@@ -23,11 +23,11 @@ struct agent_files {
 };
 
 void agent_files_close(struct agent_files *s);
-/* Gives up those that were not used for a while, or are lost (sql_lost). */
+/* Closes files that were not used for a while or are lost (sql_lost). */
 void agent_files_expire(struct agent_files *s);
 
-/* Where the registry says it is: 1, 0 if the agent has no file yet, -1. *out is
- * good until the next call. */
+/* Opens the file of an agent: 1, 0 if the agent has no file yet, or -1. *out is
+ * valid until the next call. */
 int agent_files_get(struct agent_files *s, struct sql *control,
 		    const char *agent, struct agent_file **out, struct err *e);
 

@@ -15,7 +15,7 @@
 #include "supervisor/api/stream/ai_frames.h"
 #include "supervisor/api/stream/stream.h"
 
-#define GRACE_MS 20000 /* a run that has just ended can still be replayed */
+#define GRACE_MS 20000 /* how long an ended run can still be replayed */
 
 static void send_frame(void *arg, const struct buf *frame)
 {
@@ -55,13 +55,13 @@ static void send_pause(struct follower *f)
 	buf_fini(&b);
 }
 
-/* Whether somebody is asked. To be looked at before the transcript, where the
- * question is by then. */
+/* Is an approval open? Read it before the transcript, which contains the
+ * question by then. */
 static bool has_open_approval(struct follower *f)
 {
 	struct approval_open_count_in in = {f->run};
 	struct approval_open_count_row row = {0};
-	struct err ignored; /* the next look will tell */
+	struct err ignored; /* the next poll tries again */
 	struct arena a = {0};
 	bool asked = sql_get(supervisor_db(f->api->sup), Q_APPROVAL_OPEN_COUNT,
 			     &in, &row, &a, &ignored) == 1 &&
@@ -132,7 +132,8 @@ static int start_stream(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-/* The run in flight, or one that ended a moment ago; else nothing to resume. */
+/* Resumes the stream of the active run, or of one that has just ended; else
+ * 204. */
 static int resume(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_filter in = {.agent = q->filter[0],
@@ -198,8 +199,8 @@ static bool has_answers(const cJSON *message)
 	return false;
 }
 
-/* One that has its answer, from elsewhere or from this message before, is left
- * as it is: the stream tells what became of it. */
+/* An approval that was answered before is skipped; the stream contains its
+ * answer. */
 static int read_answer(struct api_request *q, const cJSON *part,
 		       struct answers *all, struct err *e)
 {
@@ -256,7 +257,7 @@ static int find_message(struct api_request *q, const cJSON *last, struct err *e)
 	return 0;
 }
 
-/* A verb says what it was about: the approval. */
+/* The command has set q->id to the approval; the run is in q->filter[1]. */
 static int resume_stream(struct api_request *q, struct buf *out, struct err *e)
 {
 	q->id = q->filter[1];

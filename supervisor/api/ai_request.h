@@ -4,11 +4,11 @@
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
 
-/* The request of an AI SDK chat, read. Private to web_*.c. */
+/* A request of an AI SDK chat as a run request. */
 struct ai_run_request {
 	struct run_request ask;
 	struct buf prompt;
-	struct buf files; /* ask.attachments */
+	struct buf files; /* attachments of the run, as JSON */
 };
 
 /* q->key is the chat, q->filter[0] the agent; out->ask has the defaults, and
@@ -17,8 +17,8 @@ int ai_request_read(struct api_request *q, const cJSON *body, const cJSON *last,
 		    struct ai_run_request *out, struct err *e);
 void ai_request_free(struct ai_run_request *w);
 
-/* The client's id of the message whose prompt has this key; NULL: it is none of
- * the chat. */
+/* The client's id of the message whose prompt has this key; NULL: it is not a
+ * message of the chat. */
 const char *ai_message_id(const char *chat, const char *key);
 
 #endif

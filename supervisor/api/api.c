@@ -33,8 +33,8 @@ static unsigned scopes_of(const char *json)
 	return can;
 }
 
-/* Rows of this turn may not be committed yet; then neither will be what this
- * request does, and it is told so. */
+/* The token may not be committed yet. If the commit fails, the request fails
+ * too. */
 static int check_token(void *app, const char *hash, struct http_subject *who,
 		       struct err *e)
 {
@@ -55,7 +55,8 @@ static int check_token(void *app, const char *hash, struct http_subject *who,
 	return found < 0 ? -1 : 0;
 }
 
-/* Words of a text, NULL-ended; the caller frees list[0] and the list. */
+/* Splits a text at spaces into a NULL-terminated list; free it with
+ * free_words. */
 static const char **split_words(const char *text)
 {
 	const char **list = calloc(NAMES_MAX + 1, sizeof *list);

@@ -7,19 +7,19 @@
 #include <uv.h>
 
 /*
- * The HTTP interface of skepd: routes over supervisor/core/commands.h, event
- * streams over the rows of agent files. It asks, it never decides. On the unix
- * socket of the home, and on TCP if the configuration says so.
+ * The HTTP interface of skepd, on the Unix socket of the home and on TCP if
+ * configured: routes that call the commands of supervisor/core/commands.h, and
+ * event streams over the rows of agent files.
  */
 struct api;
 
-/* Borrows sup for good. */
+/* Borrows sup until api_close. */
 int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 	     struct err *e);
 
-/* No more requests; streams are cut, so that followers come again. Before the
- * loop ends; then api_close frees. */
+/* Stops accepting requests and closes streams, so that clients connect again.
+ * Call it before the loop ends, and api_close after it. */
 void api_stop(struct api *w);
-void api_close(struct api *w); /* NULL is fine */
+void api_close(struct api *w); /* accepts NULL */
 
 #endif

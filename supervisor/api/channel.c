@@ -13,7 +13,7 @@
 #include "supervisor/channel/webhook/receive.h"
 
 #define WAIT_MAX       60000
-#define CLOSED_SECONDS "60" /* until who finds a channel closed comes again */
+#define CLOSED_SECONDS "60" /* Retry-After for a closed channel */
 
 static int read_channels(struct api_request *q, struct buf *out, struct err *e)
 {
@@ -143,7 +143,8 @@ void route_conversations(struct api_request *q)
 
 /* --- coming in -------------------------------------------------------- */
 
-/* `id` is the signed one, of a message from outside; NULL: from one of us. */
+/* id: the signed id of an external message; NULL: the client is
+ * authenticated. */
 static void accept_inbound(struct api_request *q, const char *channel,
 			   const char *id, const cJSON *json)
 {
@@ -162,13 +163,13 @@ static void accept_inbound(struct api_request *q, const char *channel,
 	inbound_message_fini(&m);
 }
 
-/* From any client that may start runs; the address names the sender. */
+/* For clients that may start runs. */
 void route_channel_message(struct api_request *q, const cJSON *body)
 {
 	accept_inbound(q, http_param(q->http, "name"), NULL, body);
 }
 
-/* From anywhere: the signature says that it is a friend. */
+/* For external senders, authenticated by the signature. */
 void route_channel_in(struct api_request *q, struct blob body)
 {
 	const char *name = request_param(q, "name");

@@ -1,4 +1,4 @@
-/* The end of what a plugin wrote to its stderr. */
+/* The last lines of a plugin's log. */
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ static void add_lines(struct buf *out, const char *p, const char *end)
 
 		json_begin_object(out);
 		json_key(out, "line");
-		json_add_string(out, p, n); /* it may hold any byte */
+		json_add_string(out, p, n); /* the line may contain any byte */
 		json_end_object(out);
 		p += n + (eol != NULL);
 	}

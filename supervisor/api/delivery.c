@@ -49,7 +49,8 @@ static int read_filters(struct api_request *q)
 	return 0;
 }
 
-/* The backlog may be long, and what a run sent is in its agent's file. */
+/* Is the list slow? The backlog may be long, and the deliveries of a run are in
+ * its agent file. */
 static bool is_long(const struct api_request *q)
 {
 	const char *state = q->filter[BY_STATE];
@@ -76,7 +77,7 @@ static int read_stats(struct api_request *q, struct buf *out, struct err *e)
 	return api_list(q, Q_DELIVERY_STATS, &in, out, e);
 }
 
-/* To count them all is to read them all. */
+/* Counting reads all rows, so it runs in a thread. */
 void route_delivery_stats(struct api_request *q)
 {
 	request_read_async(q, read_stats);
@@ -217,7 +218,7 @@ void route_inbound_verb(struct api_request *q)
 
 /* --- attachments ------------------------------------------------------ */
 
-/* Bytes from anybody: a browser must not take them for a page of ours. */
+/* The content may come from anyone: a browser must not render it. */
 static int read_media(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct sql *db = supervisor_db(q->api->sup);

@@ -83,7 +83,7 @@ void route_openapi(struct api_request *q)
 	request_free(q);
 }
 
-/* Counters follow the host's log, so that they count what was committed. */
+/* Counters follow the host's log, so that they count only committed changes. */
 static void count_event(struct metrics *m,
 			const struct host_event_states_row *row)
 {
@@ -186,7 +186,7 @@ static void set_metric(struct api *w, size_t id, int64_t value)
 	metrics_set(w->counts.metrics, id, NULL, (double)value);
 }
 
-/* Gauges are looked at when somebody asks. */
+/* Gauges are read on request. */
 static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct api *w = q->api;

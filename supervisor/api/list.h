@@ -6,12 +6,12 @@
 
 /* Lists of rows, as the shape of their query says. */
 
-/* All rows of a query of the control plane. */
+/* Adds all rows of a query of the control plane. */
 int api_list(struct api_request *q, unsigned query, const void *in,
 	     struct buf *out, struct err *e);
 
-/* The same for a page of q->limit rows: when it is full, `next` is the field
- * `cursor` of its last row, or the fields, joined by dots. */
+/* The same for a page of q->limit rows. If it is full, `next` is the field
+ * `cursor` of its last row; several fields are joined by dots. */
 int api_page(struct api_request *q, unsigned query, const void *in,
 	     const char *cursor, struct buf *out, struct err *e);
 

@@ -1,4 +1,4 @@
-/* What runs now, and runs that belong together: how they are. */
+/* Active runs and invocations, with their health. */
 #include "supervisor/api/ps.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static struct api_active active_of(struct api_request *q,
 	return v;
 }
 
-/* An idle worker uses memory, too: it is shown as its last run. */
+/* Idle workers use memory too; each is listed as its last run. */
 static void add_idle_workers(struct api_request *q, struct buf *out)
 {
 	int64_t now = clock_now();
@@ -124,7 +124,7 @@ static void assess_invocation(struct invocation_row *row,
 			invocation_judge(row, &live[i]);
 }
 
-/* In a thread: a page may have very many of them. */
+/* Runs in a thread: a page may have very many runs. */
 static int read_invocations(struct api_request *q, struct buf *out,
 			    struct err *e)
 {

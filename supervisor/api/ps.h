@@ -3,8 +3,8 @@
 
 #include "supervisor/core/commands.h"
 
-/* Says of a run's row how it is: what the row says, and what skepd knows of its
- * worker. */
+/* Sets health and severity of a run from its row and from what skepd knows
+ * about its worker. */
 void api_assess_run(struct supervisor *s, struct run_row *row);
 
 #endif

@@ -1,5 +1,4 @@
-/* Reads that may have to look at very many rows, in a thread: skepd's loop has
- * everybody else to serve meanwhile. */
+/* Reads of very many rows, in a thread, so that they do not block the loop. */
 #include <stdlib.h>
 
 #include "schema/control/control.h"
@@ -38,7 +37,7 @@ static void read_done(uv_work_t *w, int status)
 	free(a);
 }
 
-/* After the commit, so that who has just changed something sees it. */
+/* Starts after the commit, so that a client sees its own changes. */
 static void queue_read(void *arg, const struct err *failed)
 {
 	struct api_request *q = arg;

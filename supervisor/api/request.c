@@ -65,7 +65,8 @@ int request_before(struct api_request *q, enum id_kind kind)
 	return 0;
 }
 
-/* An EventSource says so in Accept; with curl it is easier in the query. */
+/* An EventSource requests a stream in Accept; the query parameter is easier
+ * with curl. */
 static bool wants_stream(const struct http_request *r)
 {
 	const char *accept = http_header(r, "Accept");
@@ -106,7 +107,7 @@ void request_answer(struct api_request *q, int rc, struct buf *out,
 	request_free(q);
 }
 
-/* Reads and answers; in a time at which what is read is committed. */
+/* Reads and answers. All rows are committed at this point. */
 static void answer_request(struct api_request *q)
 {
 	const char *route = q->reply ? http_reply_route(q->reply) : NULL;
@@ -152,7 +153,7 @@ static void on_done(void *arg, const struct command_result *r)
 	if (q->read) {
 		q->id = arena_text(&q->arena, r->id.text);
 		if (q->status == 201 && !r->changed)
-			q->status = 200; /* it was there already */
+			q->status = 200; /* it existed already */
 		answer_request(q);
 		return;
 	}

@@ -23,15 +23,15 @@ struct api {
 	struct shared_stream *shared; /* a ring: topic.c */
 	struct edit_batch *batches;   /* at work: edit_batch.c */
 	struct mailbox_wait
-		*mailbox_waits; /* who waits for a message: mail.c */
+		*mailbox_waits; /* waiting requests: mailbox_wait.c */
 	int64_t nfollowers, nprivate, nshared;
-	uv_timer_t timer; /* looks that nobody asked for */
-	uv_timer_t soon;  /* looks that go on after others had their turn */
+	uv_timer_t timer; /* polls streams, since hints may be lost */
+	uv_timer_t soon;  /* continues a poll in a later turn */
 	const char **hosts, **origins; /* from the configuration */
 	bool stopped;
 };
 
-void api_poll_soon(struct api *w); /* topics look again after a breath */
+void api_poll_soon(struct api *w); /* polls shared streams again soon */
 
 #define REQUEST_ANSWER_MAX ((size_t)64 << 20)
 
@@ -39,16 +39,18 @@ struct api_request {
 	struct api *api;
 	const struct http_request *http; /* only while the handler is called */
 	struct http_reply *reply;
-	struct sql *db; /* that it reads */
+	struct sql *db; /* database to read from */
 	struct arena arena;
-	const char *by;   /* who asks, for the audit log */
+	const char *by;   /* client, for the audit log */
 	const char *id;   /* of a run or approval; name of an agent */
 	const char *key;  /* of a session */
 	const char *from; /* cursor of a list or stream */
 	const char *filter[6];
 	int64_t limit;
-	struct agent_files *own; /* of a thread; NULL: the loop's */
-	struct run_row *active;  /* that the loop collected for a thread */
+	/* files of a thread; NULL: those of the loop */
+	struct agent_files *own;
+	/* active runs, collected by the loop for a thread */
+	struct run_row *active;
 	int nactive;
 	bool flag;
 	int status; /* of the answer, if all goes well; 0: 200 */
@@ -87,18 +89,18 @@ void request_read_async(struct api_request *q,
 			int (*read)(struct api_request *q, struct buf *out,
 				    struct err *e));
 
-/* Answers, if rc is 0, else fails; frees. */
+/* Answers with out if rc is 0, else with e; frees q. */
 void request_answer(struct api_request *q, int rc, struct buf *out,
 		    struct err *e);
 
-/* Answers with the error and frees. */
+/* Answers with the error and frees q. */
 void request_fail(struct api_request *q, const struct err *e);
 
 /* What a verb of the supervisor calls after the commit: q->read if it is set,
  * with q->id the id that the verb was about, else {"id", "changed", "note"}. */
 struct completion request_done(struct api_request *q);
 
-/* For verbs: fails the ask if rc is -1. */
+/* For commands: fails the request if rc is not 0. */
 void request_command(struct api_request *q, int rc, const struct err *e);
 
 /* A command that is one statement. It is answered after the commit, as by

@@ -66,8 +66,8 @@ static int read_run(struct api_request *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-/* A client looks at one run: its agent's file is at hand. If it is not, that may
- * be just why somebody looks. */
+/* Adds the deliveries of a run from its agent file. A missing file is reported
+ * in the row, since it may be the reason why the client asks. */
 static void add_deliveries(struct api_request *q, struct run_row *row)
 {
 	struct sql *db = supervisor_db(q->api->sup);
@@ -89,7 +89,7 @@ static void add_deliveries(struct api_request *q, struct run_row *row)
 	row->deliveries_error = run_deliveries_note(&e, &q->arena);
 }
 
-/* With what it sent. */
+/* The run with its deliveries. */
 static int read_run_shown(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_row row;

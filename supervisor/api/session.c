@@ -11,12 +11,12 @@
 #include "supervisor/api/routes.h"
 
 #define PAGE     200
-#define MESSAGES 1000 /* that a client gets unless it asks for fewer */
+#define MESSAGES 1000 /* default and maximum */
 
 enum { AGENT, STATUS, KIND, PREFIX };
 
-/* The file of the agent in q->filter[AGENT]: 1, 0 if it has none, -1. A thread
- * opens its own. */
+/* Opens the file of the agent q->filter[AGENT]: 1, 0 if it has none, or -1. A
+ * thread uses its own cache. */
 static int file_of(struct api_request *q, struct agent_file **file,
 		   struct err *e)
 {
@@ -24,7 +24,7 @@ static int file_of(struct api_request *q, struct agent_file **file,
 			       q->filter[AGENT], file, e);
 }
 
-/* For reads in a thread. */
+/* Runs a read in a thread with its own cache of files. */
 static int with_own_files(struct api_request *q, struct buf *out, struct err *e,
 			  int (*read)(struct api_request *, struct buf *,
 				      struct err *))
@@ -82,7 +82,7 @@ void route_sessions(struct api_request *q)
 	q->filter[PREFIX] = request_query(q, "prefix");
 	q->from = request_query(q, "before");
 	q->flag = http_query_flag(q->http, "all");
-	if (q->filter[PREFIX]) /* all that match are sorted */
+	if (q->filter[PREFIX]) /* sorts all matching rows */
 		request_read_async(q, read_sessions_async);
 	else
 		request_read(q, read_sessions);
@@ -120,14 +120,14 @@ void route_session_show(struct api_request *q)
 	request_read(q, read_session);
 }
 
-/* A session as the AI SDK's client keeps it. What one run answered is one
- * message, whose id is the run's, as in its stream. */
+/* A session in the format of the AI SDK. The answer of a run is one message,
+ * whose id is that of the run, as in its stream. */
 struct chat {
 	const char *chat; /* the session's key */
 	struct buf *out;
 	struct agent_file *file;
 	struct arena *arena;
-	char run[ID_SIZE]; /* of the message that is open, or "" */
+	char run[ID_SIZE]; /* the run of the open message, or "" */
 };
 
 static void end_message(struct chat *c)

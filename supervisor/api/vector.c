@@ -1,4 +1,4 @@
-/* Embeddings of events, and what is near. */
+/* Embeddings of events, and vector search. */
 #include "supervisor/api/write_async.h"
 
 #include <string.h>

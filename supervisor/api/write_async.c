@@ -37,7 +37,7 @@ static int patch_session(struct edit *ed, struct agent_file *f, struct err *e)
 	return add_session_json(ed, &row);
 }
 
-/* PUT: a session that is not there is made first. */
+/* PUT: creates the session if it does not exist. */
 static int put_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct session_new n = {.key = ed->q->key};

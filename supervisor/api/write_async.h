@@ -6,13 +6,12 @@
 #include "supervisor/api/routes.h"
 
 /*
- * A request that works on an agent's file and may take its time: a run may hold
- * the write lock, and a search reads much. So a thread does it, with a
- * connection of its own, and the loop goes on. Private to web_*.c.
+ * A request on an agent file that may take long: a run may hold the write lock,
+ * and a search reads many rows. A thread handles it with its own connection.
  *
- * Changes of one file that come while a thread works on it wait, and are then
- * done together: each in its own transaction, with one wait for the disk before
- * the first is answered (edit_batch.c).
+ * Changes of one file that arrive while a thread works on it are queued, and
+ * then executed together: each in its own transaction, with one sync before the
+ * first is answered (write_batch.c).
  */
 struct edit;
 
@@ -21,7 +20,7 @@ typedef int edit_fn(struct edit *ed, struct agent_file *f, struct err *e);
 
 struct edit {
 	struct edit *next;     /* of the same batch */
-	bool reads_only;       /* not in a batch: it may take long */
+	bool reads_only;       /* a read: not in a batch */
 	struct api_request *q; /* .filter[0] agent, .key session, or NULL */
 	const char *path;      /* of the file */
 	const void *body;      /* of the request, as its route takes it */
@@ -40,7 +39,7 @@ struct edit *edit_new(struct api_request *q);
 /* Makes the change in a thread, and answers. */
 void edit_start(struct edit *ed, edit_fn *change);
 
-/* Runs ed->change in a thread, then calls edit_answer on the loop. */
+/* Runs ed->change in a thread, then edit_answer on the loop. */
 void edit_queue(struct edit *ed);
 void edit_answer(struct edit *ed); /* with ed->rc; frees it */
 

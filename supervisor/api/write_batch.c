@@ -8,14 +8,14 @@
 
 /* The changes of one agent's file. */
 struct edit_batch {
-	struct agent_work work;  /* of changes */
-	uv_work_t read;          /* else */
-	struct edit_batch *next; /* of the others at work */
+	struct agent_work work;  /* for changes */
+	uv_work_t read;          /* for reads */
+	struct edit_batch *next; /* in the list of active batches */
 	struct api *api;
 	char *agent, *path;
-	struct edit *running; /* at work in the thread */
-	struct edit *queued;  /* the next ones */
-	struct edit **end;    /* of those */
+	struct edit *running; /* executed by the thread */
+	struct edit *queued;  /* for the next batch */
+	struct edit **end;    /* end of that list */
 	bool changes;
 };
 
@@ -30,7 +30,7 @@ static void fail_all(struct edit *ed, const struct err *e)
 	}
 }
 
-/* Each in its own transaction, and one wait for the disk for all. */
+/* Each change is a transaction of its own; one sync covers all. */
 static void change_all(struct edit_batch *b, struct agent_file *f)
 {
 	struct err e;
@@ -108,7 +108,7 @@ static void read_done(uv_work_t *w, int status)
 {
 	struct edit_batch *b = w->data;
 
-	(void)status; /* nothing cancels it */
+	(void)status; /* it is never cancelled */
 	answer_all(b);
 	batch_free(b);
 }

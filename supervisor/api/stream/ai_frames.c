@@ -44,7 +44,7 @@ static void end_frame(struct ai_frames *f)
 	f->send(f->arg, &f->frame);
 }
 
-/* An id for a part that is the same each time the stream is made. */
+/* The id of a part, which is the same each time the stream is read. */
 static const char *part_id(int64_t seq, int64_t idx, char out[48])
 {
 	snprintf(out, 48, "%" PRId64 "-%" PRId64, seq, idx);
@@ -106,9 +106,9 @@ static void add_delta(struct ai_frames *f, const char *type, const char *id,
 	end_frame(f);
 }
 
-/* Plain output of a driver is one text that goes on until the next message.
- * Events alone decide that, not the growth of parts: when that is seen depends
- * on when one looks, and every look has to give the same message. */
+/* Plain output of a driver is one text until the next message. Only events end
+ * it, not the growth of parts, which depends on the time of the poll: every
+ * replay must produce the same message. */
 static void end_output(struct ai_frames *f)
 {
 	char id[48];
@@ -158,10 +158,10 @@ static void new_step(struct ai_frames *f)
 	end_frame(f);
 }
 
-/* A question to people is a call of a tool that waits for approval; the answer
- * is its output. The approval's id is the question's key. Questions have a step
- * of their own: the client sends answers when all calls of the last step have
- * their end, and the call that a question is about has none yet. */
+/* A question is sent as a tool call that needs approval; the answer is its
+ * output. The id of the approval is the key of the question. Questions are in a
+ * step of their own: the client sends answers when all calls of the last step
+ * have ended, and the call that the question is about has not. */
 static void add_approval(struct ai_frames *f, const struct event *ev,
 			 const cJSON *body)
 {

@@ -16,8 +16,9 @@ static int bounds_of(struct api *w, struct host_event_bounds_row *b,
 		       : 0;
 }
 
-/* What lies before the oldest row is gone: whoever has not seen it must look at
- * everything anew. A cursor ahead of us is from another home, or another life. */
+/* Rows before the oldest one were deleted: a client that has not seen them must
+ * read everything again. A cursor beyond the last row is from another home or
+ * an older copy. */
 static int report_gap(struct follower *f, struct err *e)
 {
 	struct host_event_bounds_row b;
@@ -75,7 +76,7 @@ static int poll_host_events(struct follower *f, struct err *e)
 
 static const struct follower_ops host_ops = {poll_host_events, NULL};
 
-/* The first frame of a stream without a cursor gives one. */
+/* The first frame of a stream without a cursor contains one. */
 static void send_cursor(struct follower *f)
 {
 	struct buf data = BUF_MAX(64);

@@ -1,4 +1,4 @@
-/* What runs and sessions tell: a page as JSON, or a stream. */
+/* Events of runs and sessions: a page as JSON, or a stream. */
 #include <inttypes.h>
 
 #include "lib/base/text.h"
@@ -144,7 +144,7 @@ static int read_run_events(struct api_request *q, struct buf *out,
 	return found < 0 ? -1 : page_or_stream(q, out, e);
 }
 
-/* There is such a session, or a run that will make it. */
+/* Checks that the session exists, or a run that will create it. */
 static int need_session(struct api_request *q, struct err *e)
 {
 	struct run_queue_state_row queue = {0};
