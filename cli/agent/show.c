@@ -15,7 +15,7 @@ static int show_versions(struct cli *cli, const char *name, struct err *e)
 	table_end(t);
 	if (sql_end(&it, e))
 		return -1;
-	return n ? 0 : err_set(e, ERR_NOTFOUND, "there is no agent '%s'", name);
+	return n ? 0 : agents_missing(cli->control, name, e);
 }
 
 static int agent_show(struct cli *cli, struct err *e)

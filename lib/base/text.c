@@ -1,5 +1,7 @@
 #include "lib/base/text.h"
 
+#include "lib/base/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -185,18 +187,44 @@ int text_check_key(const char *what, const char *key, size_t max, struct err *e)
 	return 0;
 }
 
+const char *text_plural(int64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+/* The word of the list that is nearest to the given one. */
+static bool near_word(const char *list, const char *word, char *out, size_t cap)
+{
+	char words[512], *rest = NULL, *w;
+	struct nearest near;
+	const char *best;
+
+	snprintf(words, sizeof words, "%s", list);
+	nearest_begin(&near, word);
+	for (w = strtok_r(words, "|", &rest); w; w = strtok_r(NULL, "|", &rest))
+		nearest_offer(&near, w);
+	best = nearest_end(&near);
+	if (best)
+		snprintf(out, cap, "%s", best);
+	return best != NULL;
+}
+
 int text_check_word(const char *what, const char *list, const char *word,
 		    struct err *e)
 {
 	size_t n = strlen(word);
+	char meant[64];
+	bool near;
 
 	for (const char *at = list; n > 0 && at; at = strchr(at, '|')) {
 		at += *at == '|';
 		if (!strncmp(at, word, n) && (at[n] == '|' || !at[n]))
 			return 0;
 	}
-	return err_set(e, ERR_USAGE, "%s: '%s' is not one of %s", what,
-		       quoted(word).text, list);
+	near = near_word(list, word, meant, sizeof meant);
+	return err_set(e, ERR_USAGE, "%s: '%s' is not one of %s%s%s%s", what,
+		       quoted(word).text, list, near ? "; did you mean " : "",
+		       near ? meant : "", near ? "?" : "");
 }
 
 int text_i64(const char *what, const char *s, int64_t min, int64_t max,
@@ -212,7 +240,7 @@ int text_i64(const char *what, const char *s, int64_t min, int64_t max,
 			       what, quoted(s).text);
 	if (max == INT64_MAX && v < min)
 		return err_set(e, ERR_USAGE,
-			       "%s: %s is not a number from %" PRId64 " on",
+			       "%s: %s is too small; the minimum is %" PRId64,
 			       what, quoted(s).text, min);
 	if (errno || v < min || v > max)
 		return err_set(e, ERR_USAGE,

@@ -29,6 +29,9 @@ void text_mark_cut(char *s, size_t size);
  * characters become blanks. */
 void text_clean(char *s);
 
+/* "1 file", "2 files": the word for a number. */
+const char *text_plural(int64_t n, const char *one, const char *many);
+
 /* The start of the last `lines` lines of the text. */
 const char *text_last_lines(const char *p, size_t n, int64_t lines);
 

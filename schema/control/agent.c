@@ -2,12 +2,40 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
+#include "lib/base/nearest.h"
 #include "lib/base/text.h"
 #include "schema/control/control.h"
 
 #include <string.h>
 
 #define DEFINITION_MAX (4u * AGENT_TEXT_MAX)
+#define NAMES_MAX      1000 /* among which the nearest is searched */
+
+int agents_missing(struct sql *db, const char *name, struct err *e)
+{
+	struct agent_name_list_in in = {.count = NAMES_MAX};
+	struct agent_name_list_row *rows;
+	struct nearest near;
+	struct arena a = {0};
+	struct err ignored;
+	const char *meant;
+	int n = sql_collect(db, Q_AGENT_NAME_LIST, &in, NAMES_MAX, &rows, &a,
+			    &ignored);
+
+	nearest_begin(&near, name);
+	for (int i = 0; i < n; i++)
+		nearest_offer(&near, rows[i].name);
+	meant = nearest_end(&near);
+	if (meant)
+		err_set(e, ERR_NOTFOUND,
+			"there is no agent '%s'; did you mean '%s'?",
+			quoted(name).text, meant);
+	else
+		err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
+			quoted(name).text);
+	arena_fini(&a);
+	return -1;
+}
 
 int agents_get(struct sql *db, const char *name, struct agent_row *row,
 	       struct arena *a, struct err *e)
@@ -17,9 +45,7 @@ int agents_get(struct sql *db, const char *name, struct agent_row *row,
 
 	if (found < 0)
 		return -1;
-	return found ? 0
-		     : err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
-			       quoted(name).text);
+	return found ? 0 : agents_missing(db, name, e);
 }
 
 static int no_default(struct sql *db, struct arena *a, struct err *e)
@@ -35,10 +61,10 @@ static int no_default(struct sql *db, struct arena *a, struct err *e)
 			       "there are no agents; 'skep agent add AGENT "
 			       "--driver DRIVER' defines one");
 	return err_set(e, ERR_NOTFOUND,
-		       "there is no default agent; use '--agent %s' or another "
-		       "agent of 'skep agent ls', or choose a default with "
-		       "'skep agent set %s --default'",
-		       rows[0].name, rows[0].name);
+		       "there is no default agent; name an agent of 'skep "
+		       "agent ls', or choose a default with 'skep agent set %s "
+		       "--default'",
+		       rows[0].name);
 }
 
 int agents_get_default(struct sql *db, struct agent_row *row, struct arena *a,

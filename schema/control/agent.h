@@ -22,7 +22,8 @@
 #define AGENT_TEXT_MAX   (1u << 20) /* bytes of a prompt, of a spec */
 
 /* Puts the members of `def` over *row; a member that is null goes back to its
- * default. `what` is named in errors (ERR_INVALID). Secrets do not belong in a
+ * default. `what` is named in errors (ERR_INVALID). Settings that the driver does
+ * not have are rejected (schema/driver_config.h). Secrets do not belong in a
  * database: they are refused (schema/secret.h). "default" sets is_default. */
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
@@ -38,7 +39,8 @@ int agent_check_members(const char *what, const cJSON *def, const char *stored,
  * version and hashed. */
 void agent_to_json(const struct agent_row *row, struct buf *out);
 
-/* ERR_NOTFOUND names the agent. */
+/* ERR_NOTFOUND names the agent, and the one that was probably meant. */
+int agents_missing(struct sql *db, const char *name, struct err *e);
 int agents_get(struct sql *db, const char *name, struct agent_row *row,
 	       struct arena *a, struct err *e);
 int agents_get_default(struct sql *db, struct agent_row *row, struct arena *a,

@@ -3,6 +3,7 @@
 
 #include "lib/base/text.h"
 #include "lib/sandbox/spec.h"
+#include "schema/driver_config.h"
 #include "schema/secret.h"
 
 #include <stddef.h>
@@ -123,6 +124,20 @@ static int check_sandbox(const char *what, const cJSON *spec, struct arena *a,
 	return sandbox_spec_read(&s, spec, a, e) ? err_wrap(e, "%s", what) : 0;
 }
 
+/* Only a definition that changes the driver or its settings is checked. */
+static int check_config(const struct agent_row *row, const char *what,
+			const cJSON *def, const cJSON *spec, struct err *e)
+{
+	if (!row->driver || (!cJSON_HasObjectItem(def, "config") &&
+			     !cJSON_HasObjectItem(def, "driver")))
+		return 0;
+	return driver_config_check(
+		       row->driver,
+		       cJSON_GetObjectItemCaseSensitive(spec, "config"), e)
+		       ? err_wrap(e, "%s", what)
+		       : 0;
+}
+
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e)
 {
@@ -139,6 +154,8 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 	rc = set_all(row, what, def, spec, a, e);
 	if (!rc)
 		rc = check_sandbox(what, spec, a, e);
+	if (!rc)
+		rc = check_config(row, what, def, spec, e);
 	if (!rc)
 		json_add(&text, spec);
 	if (!rc && !(rc = buf_ok(&text, what, e)))

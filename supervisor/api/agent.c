@@ -4,6 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/http/auth.h"
+#include "schema/control/agent.h"
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -41,8 +42,7 @@ static int read_agent(struct api_request *q, struct buf *out, struct err *e)
 			    &(struct agent_get_in){q->key}, &row, &q->arena, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no agent %s",
-			       quoted(q->key).text);
+		return agents_missing(supervisor_db(q->api->sup), q->key, e);
 	if (found > 0)
 		json_add_shape(out, &agent_row_shape, &row);
 	return found < 0 ? -1 : 0;

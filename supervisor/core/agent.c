@@ -66,7 +66,7 @@ int supervisor_agent_check(struct supervisor *s, const char *name,
 
 	arena_fini(&a);
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no agent %s", name);
+		return agents_missing(s->db, name, e);
 	return found < 0 ? -1 : 0;
 }
 
@@ -255,8 +255,7 @@ static int make_agent_file(struct supervisor *s, const char *name,
 			    : supervisor_agent_read(s, name, &row, &a, e);
 
 	if (found == 0)
-		found = err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
-				name);
+		found = agents_missing(s->db, name, e);
 	if (found > 0)
 		found = supervisor_agent_database(s, name, done, &file, &a, e);
 	arena_fini(&a);

@@ -2,6 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/json/json.h"
+#include "schema/driver_config.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,9 +50,6 @@ static const struct derived {
 #undef PASS_FILE
 #undef PASS_AS
 };
-
-static const char *const members[] = {"command", "shell",   "env", "pass",
-				      "stdin",   "context", NULL};
 
 static const char *const stdin_words[] = {[STDIN_LINES] = "lines",
 					  [STDIN_ONCE] = "once",
@@ -250,7 +248,7 @@ int exec_config_read(struct exec_config *c, const struct msg_start *s,
 	*c = (struct exec_config){.cwd = cwd};
 	if (!v)
 		return -1;
-	rc = exec_config_members("exec", members, v, e) ||
+	rc = driver_config_check("exec", v, e) ||
 			     exec_config_command(c, v, s, a, e) ||
 			     read_rest(c, v, e)
 		     ? -1

@@ -14,6 +14,9 @@ SELECT name, driver, workspace, model, prompt, is_default, is_enabled, spec,
        version, digest, source, created_at, updated_at
   FROM agent WHERE name > :after ORDER BY name LIMIT :count;
 
+-- query agent_name_list (count i64) -> (name text)
+SELECT name FROM agent ORDER BY name LIMIT :count;
+
 -- query agent_get_default -> agent_row
 SELECT name, driver, workspace, model, prompt, is_default, is_enabled, spec,
        version, digest, source, created_at, updated_at

@@ -140,7 +140,7 @@ def test_an_agent_that_was_removed_is_followed_by_who_is_bound(home):
     settled(h, 1, "pending")
     h.call("DELETE", "/v1/agents/one")
     dead = say(h, "t", "x", "m2")
-    assert dead["note"] == "dead" and "no agent one" in inbound(h)[0]["detail"]
+    assert dead["note"] == "dead" and "no agent 'one'" in inbound(h)[0]["detail"]
     # the default agent does not inherit what was another's
     h.call("PUT", "/v1/channels/t", {"config": {}})
     assert not h.call("POST", "/v1/inbound/%s/retry" % dead["id"])["changed"]

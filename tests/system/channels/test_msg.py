@@ -152,8 +152,8 @@ def test_a_receiver_may_wait(home):
 
 def test_what_cannot_be_sent_is_said_or_seen(home):
     h = crew(home, "b")
-    assert "no agent nobody" in home.refused(66, "msg", "send", "nobody", "x")
-    assert "no agent nobody" in home.refused(66, "room", "join", "r", "nobody")
+    assert "no agent 'nobody'" in home.refused(66, "msg", "send", "nobody", "x")
+    assert "no agent 'nobody'" in home.refused(66, "room", "join", "r", "nobody")
     assert "has no members" in home.refused(66, "msg", "send", "r", "x", "--room")
     for text in (b"a\0b", b"a\xff", b"", b"x" * 262145):
         home.refused(65, "msg", "send", "b", "-", input=text)
@@ -173,7 +173,7 @@ def test_what_cannot_be_sent_is_said_or_seen(home):
     rows = lib.eventually(lambda: len(deliveries(h)) == 4 and deliveries(h), 30,
                           "four dead letters")
     assert {d["state"] for d in rows} == {"dead"}
-    assert "no agent nobody" in rows[-1]["detail"], rows[-1]
+    assert "no agent 'nobody'" in rows[-1]["detail"], rows[-1]
     assert "has no members" in rows[-2]["detail"], rows[-2]
     assert {d["channel"] for d in rows} == {"none"}
     assert len(box(h, "b")) == 1

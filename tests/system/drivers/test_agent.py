@@ -212,6 +212,33 @@ def test_an_unknown_member_in_a_file_is_refused_as_everywhere(home):
     assert shown["spec"]["netwrok"] == "none", shown
 
 
+def test_a_setting_that_the_driver_lacks_is_refused(home):
+    """When the definition is stored, not by its first run."""
+    words = "exec: unknown setting 'shel'; did you mean 'shell'?"
+    bad = {"shel": "true"}
+    assert words in home.refused(65, "agent", "add", "a", "--driver", "exec",
+                                 "--set", "config.shel=true")
+    assert "'a'" in home.refused(66, "agent", "show", "a")
+    home.skep("agent", "add", "b", "--driver", "exec", "--", "true")
+    assert words in home.refused(65, "agent", "set", "b", "--set",
+                                 "config.shel=true")
+    assert "chat: unknown setting 'command'" in home.refused(
+        65, "agent", "set", "b", "--driver", "chat")
+    h = Host(home).start()
+    try:
+        h.agent("a", "exec", bad)
+        assert False, "accepted"
+    except Refused as e:
+        assert e.status == 422 and words in str(e), e
+    assert words in home.refused(65, "agent", "add", "a", "--driver", "exec",
+                                 "--set", "config.shel=true")
+    said = home.refused(66, "run", "bb", "x")
+    assert "there is no agent 'bb'; did you mean 'b'?" in said, said
+    assert "did you mean exec?" in home.refused(64, "agent", "add", "a",
+                                                "--driver", "exce")
+    finish(h)
+
+
 def test_a_secret_in_a_definition_is_refused(home):
     home.skep("agent", "add", "a", "--driver", "chat")
     before = home.skep("agent", "show", "a").out

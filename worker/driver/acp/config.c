@@ -1,6 +1,7 @@
 #include "worker/driver/acp/config.h"
 
 #include "lib/json/json.h"
+#include "schema/driver_config.h"
 
 #include <string.h>
 
@@ -59,12 +60,6 @@ static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
 int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		    const char *cwd, struct arena *a, struct err *e)
 {
-	static const char *const members[] = {
-		"command", "shell",       "env",
-		"pass",    "mode",        "options",
-		"auth",    "permissions", "ask_timeout_ms",
-		"idle_ms", "mcp",         "mcp_servers",
-		NULL};
 	const char *text = s->config ? s->config : "{}";
 	cJSON *v = json_parse_object("acp", text, strlen(text), e);
 	int rc;
@@ -72,7 +67,7 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 	*c = (struct acp_config){.exec.cwd = cwd};
 	if (!v)
 		return -1;
-	rc = exec_config_members("acp", members, v, e) ||
+	rc = driver_config_check("acp", v, e) ||
 			     exec_config_command(&c->exec, v, s, a, e) ||
 			     exec_config_network(&c->exec, a, e) ||
 			     mcp_servers_read(&c->servers, v, s, a, e) ||

@@ -2,22 +2,14 @@
 
 #include "lib/base/text.h"
 #include "lib/json/json.h"
+#include "schema/driver_config.h"
 #include "schema/home.h"
-#include "worker/process/command.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const members[] = {
-	"endpoint", "api",     "model",       "key_file", "key_env",
-	"params",   "tools",   "exec",        "price",    "permissions",
-	"max_cost", "headers", "mcp_servers", "images",   "files",
-#define LIMIT(name, other, least, help) #name,
-#include "worker/driver/chat/limits.def"
-#undef LIMIT
-	NULL};
 
 static const struct {
 	const char *name;
@@ -38,6 +30,7 @@ static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
 		int64_t *to = (int64_t *)(void *)((char *)&c->limits +
 						  limits[i].offset);
 
+		assert(driver_config_has("chat", limits[i].name));
 		*to = limits[i].other;
 		if (!m)
 			continue;
@@ -194,9 +187,8 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 		return err_set(e, ERR_INVALID,
 			       "chat: no model is set; use 'skep agent set "
 			       "AGENT --model MODEL'");
-	return exec_config_members("chat", members, v, e) ||
-			       read_url(c, v, a, e) || read_limits(c, v, e) ||
-			       read_tools(c, v, a, e) ||
+	return driver_config_check("chat", v, e) || read_url(c, v, a, e) ||
+			       read_limits(c, v, e) || read_tools(c, v, a, e) ||
 			       read_params(c, v, a, e) ||
 			       permissions_read(&c->permissions, v, a, e) ||
 			       read_headers(c, v, s->home, a, e) ||
