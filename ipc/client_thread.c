@@ -175,7 +175,9 @@ static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 		settle_report(c);
 	} else {
 		c->asked.hello = 0;
-		c->said = clock_mono_ns();
+		/* a supervisor that was restarted learns at once how far we
+		 * are: the next heartbeat is due */
+		c->said = c->failures ? 0 : clock_mono_ns();
 		c->failures = 0;
 		set_greeted(c, true);
 		ask_ready(c);

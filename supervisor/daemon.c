@@ -178,6 +178,7 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 	notify("STOPPING=1");
 	s->stopping = true;
 	complete_later(s, done, intent, true, intent);
+	runs_save_last_seq(s);
 	if (!strcmp(intent, "restart"))
 		txn_on_commit(&s->txn, end_loop, s);
 	else

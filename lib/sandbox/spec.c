@@ -92,13 +92,14 @@ static int check_names(const cJSON *list, struct err *e)
 		while (i < NLIMITS && strcmp(limits[i].name, v->string) != 0)
 			i++;
 		if (i == NLIMITS && strcmp(v->string, "runs") != 0)
-			return err_set(e, ERR_INVALID,
-				       "limits.%s is not known; there are runs"
+			return err_set(
+				e, ERR_INVALID,
+				"unknown limit 'limits.%s'; the limits are runs"
 #define LIMIT(name, kind, other, least, help) ", " #name
 #include "lib/sandbox/limits.def"
 #undef LIMIT
-				       ,
-				       quoted(v->string).text);
+				,
+				quoted(v->string).text);
 	}
 	return 0;
 }
@@ -176,10 +177,11 @@ static int check_paths(const cJSON *paths, struct err *e)
 	{
 		if (strcmp(v->string, "read") != 0 &&
 		    strcmp(v->string, "write") != 0)
-			return err_set(e, ERR_INVALID,
-				       "paths.%s is not known; there are read "
-				       "and write",
-				       quoted(v->string).text);
+			return err_set(
+				e, ERR_INVALID,
+				"unknown member 'paths.%s'; paths has read and "
+				"write",
+				quoted(v->string).text);
 	}
 	return 0;
 }

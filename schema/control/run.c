@@ -416,7 +416,8 @@ static int after_move(struct sql *db, const struct run_transition *m,
 {
 	struct run_close_in close = {m->id, m->now};
 	struct run_promote_in queue = {m->agent, m->session};
-	struct command_expire_in expire = {m->id, m->now};
+	struct command_expire_in expire = {m->id, run_state_word(m->to),
+					   m->now};
 	struct approval_withdraw_in withdraw = {m->id, m->now};
 	struct run_wait_again_in wait = {m->id, m->due_at};
 	struct command_reset_in reset = {m->id, m->now};

@@ -247,8 +247,8 @@ static int find_message(struct api_request *q, const cJSON *last, struct err *e)
 	if (found == 0 || strcmp(row.agent, q->filter[0]) != 0 ||
 	    strcmp(row.session, q->key) != 0)
 		return err_set(e, ERR_NOTFOUND,
-			       "the last of \"messages\" is not of a run of "
-			       "this chat: its id was %s",
+			       "the last message answers an approval, but "
+			       "its id %s is not a run of this chat",
 			       quoted(q->id).text);
 	q->from = arena_text(&q->arena, json_text(ours, AI_CURSOR, NULL));
 	if (!q->from)

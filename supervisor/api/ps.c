@@ -4,11 +4,16 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "schema/control/cursor.h"
+#include "schema/control/lists.h"
 #include "schema/control/severity.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
 
 #define ACTIVE_MAX 100000
+
+enum { BY_AGENT, BY_TAG, BY_INVOCATION, WITH_QUEUED };
 
 void api_assess_run(struct supervisor *s, struct run_row *row)
 {
@@ -59,6 +64,34 @@ static struct api_active active_of(struct api_request *q,
 	return v;
 }
 
+static bool has_tag(const char *tags, const char *tag)
+{
+	struct err ignored;
+	cJSON *list = json_parse("tags", tags, strlen(tags), &ignored);
+	const cJSON *v;
+	bool found = false;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		const char *text = cJSON_GetStringValue(v);
+
+		found = found || (text && !strcmp(text, tag));
+	}
+	cJSON_Delete(list);
+	return found;
+}
+
+static bool is_wanted(const struct api_request *q, const struct run_row *row)
+{
+	const char *const *by = q->filter;
+
+	return (!by[BY_AGENT] || !strcmp(by[BY_AGENT], row->agent)) &&
+	       (!by[BY_TAG] || has_tag(row->tags, by[BY_TAG])) &&
+	       (!by[BY_INVOCATION] ||
+		(row->invocation &&
+		 !strcmp(by[BY_INVOCATION], row->invocation)));
+}
+
 /* Idle workers use memory too; each is listed as its last run. */
 static void add_idle_workers(struct api_request *q, struct buf *out)
 {
@@ -79,12 +112,41 @@ static void add_idle_workers(struct api_request *q, struct buf *out)
 				       .rss = OPT_NONE,
 				       .processes = OPT_NONE};
 
+		if (q->filter[BY_TAG] || q->filter[BY_INVOCATION] ||
+		    (q->filter[BY_AGENT] &&
+		     strcmp(q->filter[BY_AGENT], idle.agent) != 0))
+			continue;
 		if (q->flag) {
 			v.rss = idle.memory.rss;
 			v.processes = idle.memory.processes;
 		}
 		list_item(out, &api_active_shape, &v);
 	}
+}
+
+/* The newest ones that wait, newest first. */
+static int add_queued(struct api_request *q, struct buf *out, struct err *e)
+{
+	struct run_filter filter = {.agent = q->filter[BY_AGENT],
+				    .state = "queued",
+				    .tag = q->filter[BY_TAG],
+				    .invocation = q->filter[BY_INVOCATION],
+				    .count = q->limit};
+	struct run_row row;
+	struct lists it;
+
+	if (page_before(ID_RUN, NULL, &filter.before, e) ||
+	    lists_open(&it, supervisor_db(q->api->sup), LISTS_RUNS, &filter, e))
+		return -1;
+	while (lists_next(&it, &row)) {
+		struct api_active v;
+
+		api_assess_run(q->api->sup, &row);
+		v = active_of(q, &row);
+		v.rss = v.processes = OPT_NONE;
+		list_item(out, &api_active_shape, &v);
+	}
+	return lists_close(&it, e);
 }
 
 static int read_active(struct api_request *q, struct buf *out, struct err *e)
@@ -97,17 +159,29 @@ static int read_active(struct api_request *q, struct buf *out, struct err *e)
 	for (int i = 0; i < n; i++) {
 		struct api_active v;
 
+		if (!is_wanted(q, &rows[i]))
+			continue;
 		api_assess_run(q->api->sup, &rows[i]);
 		v = active_of(q, &rows[i]);
 		list_item(out, &api_active_shape, &v);
 	}
 	add_idle_workers(q, out);
+	if (n >= 0 && q->filter[WITH_QUEUED] && add_queued(q, out, e))
+		return -1;
 	list_end(out, NULL);
 	return n < 0 ? -1 : 0;
 }
 
 void route_active(struct api_request *q)
 {
+	static const char *const names[] = {"agent", "tag", "invocation"};
+
+	if (request_limit(q))
+		return;
+	for (int i = 0; i <= BY_INVOCATION; i++)
+		q->filter[i] = request_query(q, names[i]);
+	q->filter[WITH_QUEUED] = http_query_flag(q->http, "queued") ? "yes"
+								    : NULL;
 	q->flag = http_query_flag(q->http, "memory");
 	request_read(q, read_active);
 }

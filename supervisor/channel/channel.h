@@ -91,6 +91,7 @@ struct channel {
 	int64_t refilled_ms;
 	int inflight;
 	int64_t delivered, failed; /* counts of the outcomes being recorded */
+	char dead[240];            /* the last of them that is a dead letter */
 	void *own;                 /* private to the kind */
 };
 

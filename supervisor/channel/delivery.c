@@ -142,7 +142,7 @@ static void pause_channel(struct channel *c, const struct outcome *o,
 
 	if (c->hold_until <= now) {
 		snprintf(text, sizeof text,
-			 "the receiver wants to be left alone for %lld s",
+			 "the receiver asked for a pause of %lld s",
 			 (long long)(o->retry_ms / 1000));
 		channel_set_error(c, text);
 	}
@@ -188,6 +188,14 @@ static void schedule_retry(struct channel *c, const struct inflight *p,
 		d->event = DELIVERY_EV_EXPIRE;
 }
 
+static void keep_dead(struct channel *c, const struct delivery_end *d)
+{
+	if (snprintf(c->dead, sizeof c->dead, "delivery %s is dead: %s", d->id,
+		     d->detail ? d->detail : "tried too often") >=
+	    (int)sizeof c->dead)
+		text_mark_cut(c->dead, sizeof c->dead);
+}
+
 static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 			  struct err *e)
 {
@@ -205,6 +213,8 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 	if (d.event == DELIVERY_EV_FAIL)
 		schedule_retry(c, p, &d, now);
 	n = delivery_settle(s->db, &d, now, e);
+	if (n > 0 && c && delivery_fsm(d.from, d.event).to == DELIVERY_DEAD)
+		keep_dead(c, &d);
 	if (n == 0 && d.from == DELIVERY_SENDING &&
 	    /* acknowledged after the lease ran out */
 	    d.event == DELIVERY_EV_ACK) {
@@ -216,6 +226,16 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 	return n < 0 ? -1 : 0;
 }
 
+/* The last one of this turn: a channel may lose thousands at once. */
+static int write_dead(struct supervisor *s, struct channel *c, struct err *e)
+{
+	struct channel_set_error_in in = {c->name, c->dead, clock_now()};
+
+	if (!c->dead[0])
+		return 0;
+	return sql_exec(s->db, Q_CHANNEL_SET_ERROR, &in, e) < 0 ? -1 : 0;
+}
+
 static int write_counts(struct supervisor *s, struct err *e)
 {
 	for (struct channel *c = s->channels->first; c; c = c->next) {
@@ -224,7 +244,8 @@ static int write_counts(struct supervisor *s, struct err *e)
 
 		if (c->delivered + c->failed == 0)
 			continue;
-		if (sql_exec(s->db, Q_CHANNEL_COUNT, &in, e) < 0)
+		if (sql_exec(s->db, Q_CHANNEL_COUNT, &in, e) < 0 ||
+		    write_dead(s, c, e))
 			return -1;
 	}
 	return 0;
@@ -235,7 +256,7 @@ static int write_counts(struct supervisor *s, struct err *e)
 static void clear_counts(struct supervisor *s)
 {
 	for (struct channel *c = s->channels->first; c; c = c->next)
-		c->delivered = c->failed = 0;
+		c->delivered = c->failed = c->dead[0] = 0;
 }
 
 /* If the commit failed, the outcomes are recorded again. */

@@ -6,6 +6,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
+#include "schema/control/agent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,8 +55,7 @@ static int submit_run(struct supervisor *s, const struct run_request *req,
 		return -1;
 	found = supervisor_agent_read(s, req->agent, &agent, &a, e);
 	if (found == 0)
-		found = err_set(e, ERR_NOTFOUND, "there is no agent %s",
-				req->agent);
+		found = agents_missing(s->db, req->agent, e);
 	else if (found == 1 && !agent.is_enabled)
 		found = err_set(e, ERR_CONFLICT, "agent %s is disabled",
 				req->agent);

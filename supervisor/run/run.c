@@ -78,6 +78,22 @@ static void stop_run(struct active_run *l, void *arg)
 	active_run_stop(l, arg);
 }
 
+static void save_last_seq(struct active_run *l, void *arg)
+{
+	struct run_set_last_seq_in in = {l->id, l->last_seq};
+	struct err e;
+
+	(void)arg;
+	if (sql_exec(l->sup->db, Q_RUN_SET_LAST_SEQ, &in, &e) < 0)
+		log_error(LT("msg", "the last event cannot be recorded"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
+void runs_save_last_seq(struct supervisor *s)
+{
+	active_run_each(&s->runs->active, save_last_seq, NULL);
+}
+
 void runs_stop_all(struct supervisor *s, const char *by)
 {
 	active_run_each(&s->runs->active, stop_run, txn_text(&s->txn, by));

@@ -27,6 +27,9 @@ void runs_reload(struct supervisor *s);
 
 bool runs_are_over(const struct supervisor *s); /* and no worker is idle */
 int64_t runs_count(const struct supervisor *s); /* number of active runs */
+/* Hints are not in the rows: without this, the number of events of an active run
+ * would go back when the next supervisor starts. In a transaction. */
+void runs_save_last_seq(struct supervisor *s);
 void runs_stop_all(struct supervisor *s, const char *by);
 
 /* Call these in this order. Workers continue. */

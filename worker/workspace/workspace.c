@@ -153,7 +153,8 @@ static int enter_able(struct workspace *w, struct err *e)
 		w->ns.user = open_proc("ns/user", w->mount.pid);
 	if (w->ns.mnt < 0 || w->ns.root < 0 ||
 	    (geteuid() != 0 && w->ns.user < 0))
-		return err_errno_set(e, "namespace of the workspace");
+		return err_errno_set(
+			e, "cannot open the mount namespace of the workspace");
 	return 0;
 }
 

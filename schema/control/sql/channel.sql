@@ -47,7 +47,7 @@ UPDATE channel SET is_enabled = coalesce(:is_enabled, is_enabled),
 -- What was said of a hold is over with it.
 UPDATE channel SET held_until = :until,
        last_error = CASE WHEN :until IS NULL AND
-         last_error LIKE 'the receiver wants to be left alone%'
+         last_error LIKE 'the receiver asked for a pause%'
          THEN NULL ELSE last_error END
  WHERE name = :name;
 

@@ -22,8 +22,12 @@ UPDATE run_command
        refusal = :refusal, done_at = :now
  WHERE id = :id AND run = :run AND state = 'pending';
 
--- query command_expire (run text, now time)
-UPDATE run_command SET state = 'expired', done_at = :now
+-- query command_expire (run text, to_state text, now time)
+-- The end of a run is what a cancel asked for.
+UPDATE run_command
+   SET state = CASE WHEN verb = 'cancel' AND :to_state = 'cancelled'
+                    THEN 'applied' ELSE 'expired' END,
+       done_at = :now
  WHERE run = :run AND state = 'pending';
 
 -- query command_drop (run text, verb text, now time)
@@ -33,7 +37,10 @@ UPDATE run_command SET state = 'expired', done_at = :now
 
 -- query command_reset (run text, now time)
 -- What was meant for an attempt that is over; messages and answers are the run's.
-UPDATE run_command SET state = 'expired', done_at = :now
+-- A stop asks for the end of the attempt.
+UPDATE run_command
+   SET state = CASE WHEN verb = 'stop' THEN 'applied' ELSE 'expired' END,
+       done_at = :now
  WHERE run = :run AND state = 'pending' AND verb NOT IN ('message','answer');
 
 -- row approval_row (id text, run text, agent text, key text, title text,

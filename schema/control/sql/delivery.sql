@@ -336,8 +336,8 @@ SELECT d.channel, d.state, d.n, d.oldest_at,
             WHEN c.is_paused = 1 AND d.state = 'pending'
             THEN 'the channel is paused'
             WHEN c.held_until > :now AND d.state = 'pending'
-            THEN 'its receiver wants to be left alone; skep channel resume'
-              || ' ends that' END AS note
+            THEN 'the receiver asked for a pause; ''skep channel'
+              || ' resume'' ends it' END AS note
   FROM (SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at,
                CASE WHEN state = 'pending' THEN min(due_at) END AS due_at
           FROM delivery GROUP BY channel, state) d

@@ -363,7 +363,7 @@ def test_a_hold_is_told_outlives_skepd_and_is_ended_by_resume(home):
     webhook(h, "web", r.url)
     post(h, "web", "first")
     lib.eventually(lambda: held(h), 30, "a hold")
-    assert "left alone" in show(h, "web")["last_error"]
+    assert "asked for a pause" in show(h, "web")["last_error"]
     h.kill()
     h.start()
     post(h, "web", "second", "bob")

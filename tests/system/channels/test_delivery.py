@@ -218,6 +218,10 @@ def test_all_states_are_counted_by_command_and_route(home):
     assert {(t["channel"], t["state"], t["n"]) for t in told} == {
         ("ok", "delivered", 3), ("bad", "dead", 2), ("later", "pending", 1)}
     assert home.skep("delivery", "stats", "--json").lines == told
+    last = {c["name"]: c["last_error"]
+            for c in home.skep("channel", "ls", "--json").lines}
+    assert last["bad"].startswith("delivery dlv_") and last["ok"] is None, last
+    assert " is dead: the receiver says no" in last["bad"], last
     h.down()
 
 
