@@ -4,6 +4,11 @@
 #include "cli/cli.h"
 
 /* The table of what runs now, for ps and top. */
-int live_view_print(struct cli *cli, struct err *e);
+struct live_view {
+	const char *agent, *tag, *invocation; /* only these; NULL: all */
+	int64_t queued; /* queued runs to list; 0: only active ones */
+};
+
+int live_view_print(struct cli *cli, const struct live_view *v, struct err *e);
 
 #endif

@@ -1,9 +1,12 @@
 #include "cli/host/daemon.h"
 #include "cli/list.h"
 #include "cli/run/live_view.h"
+#include "schema/control/agent.h"
 #include "schema/control/cursor.h"
 #include "schema/control/severity.h"
 #include "schema/vocab.h"
+
+#define LIMIT 50
 
 static void judge_run(struct cli *cli, void *row)
 {
@@ -18,7 +21,7 @@ static int list_all(struct cli *cli, struct err *e)
 		.state = cli_option(cli, "state"),
 		.tag = cli_option(cli, "tag"),
 		.invocation = cli_option(cli, "invocation"),
-		.count = cli_number(cli, "limit", 50),
+		.count = cli_number(cli, "limit", LIMIT),
 	};
 	struct cli_list l = {
 		.cli = cli,
@@ -35,27 +38,56 @@ static int list_all(struct cli *cli, struct err *e)
 	return cli_list_control(&l, LISTS_RUNS, &filter, e);
 }
 
+/* An agent that was removed may still have runs. */
+static int check_agent(struct cli *cli, struct err *e)
+{
+	struct run_filter filter = {.agent = cli_option(cli, "agent"),
+				    .count = 1};
+	struct agent_row agent;
+	struct run_row run;
+	struct lists it;
+	struct err why;
+	bool found;
+
+	if (!filter.agent ||
+	    !agents_get(cli->control, filter.agent, &agent, &cli->arena, e))
+		return 0;
+	if (e->code != ERR_NOTFOUND ||
+	    page_before(ID_RUN, NULL, &filter.before, &why) ||
+	    lists_open(&it, cli->control, LISTS_RUNS, &filter, &why))
+		return -1;
+	found = lists_next(&it, &run);
+	return lists_close(&it, &why) || !found ? -1 : 0;
+}
+
 static int ps(struct cli *cli, struct err *e)
 {
-	static const char *const filters[] = {"all",   "state",      "tag",
-					      "agent", "invocation", "before"};
+	struct live_view v = {.agent = cli_option(cli, "agent"),
+			      .tag = cli_option(cli, "tag"),
+			      .invocation = cli_option(cli, "invocation"),
+			      .queued = cli_number(cli, "limit", LIMIT)};
 
 	if (cli->supervised && daemon_in_place(cli, e))
 		return -1;
-	for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
-		if (cli_flag(cli, filters[i]))
-			return list_all(cli, e);
+	if (check_agent(cli, e))
+		return -1;
+	if (cli_flag(cli, "all") || cli_flag(cli, "state") ||
+	    cli_flag(cli, "before"))
+		return list_all(cli, e);
 	if (!cli->supervised)
 		return err_set(e, ERR_UNAVAILABLE,
 			       "no supervisor is running for %s; 'skep ps "
 			       "--all' lists every run",
 			       cli->home.root);
-	return live_view_print(cli, e);
+	return live_view_print(cli, &v, e);
 }
 
 const struct command cmd_ps = {
 	.name = "ps",
-	.help = "list active runs, or every run with --all",
+	.help = "list queued and active runs, or every run with --all",
+	.about = "Active runs come first, then workers that are kept idle, "
+		 "then the newest queued runs. --state and --before imply "
+		 "--all; the other filters do not.",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		OPT_ALL("list every run, newest first"),
@@ -67,6 +99,8 @@ const struct command cmd_ps = {
 		       "list only runs of this invocation"),
 		OPTION(TEXT, 0, "before", "RUN",
 		       "list only runs older than RUN"),
-		OPT_LIMIT("list at most N runs (default 50)"), OPT_QUIET),
+		OPT_LIMIT("list at most N runs, or without --all at most N "
+			  "queued runs (default 50)"),
+		OPT_QUIET),
 	.run = ps,
 };

@@ -3,6 +3,7 @@
 #include "cli/run/attachment.h"
 #include "cli/run/run_view.h"
 #include "lib/json/json.h"
+#include "schema/agent/transcript/answer.h"
 #include "schema/vocab.h"
 
 #include <string.h>
@@ -105,6 +106,27 @@ static int make_body(struct cli *cli, struct buf *b, struct err *e)
 	return rc;
 }
 
+/* What the agent said, or the command printed. */
+static int print_answer(struct cli *cli, const struct run_row *row,
+			struct err *e)
+{
+	struct buf answer = BUF_MAX(BODY_MAX);
+	int found = run_view_open_file(cli, row->agent, e), rc = found;
+
+	if (found == 1)
+		rc = answer_of_run(&cli->agent, row->id, row->session, &answer,
+				   e);
+	if (rc >= 0 && answer.n == 0)
+		fprintf(stderr, "skep: run %s succeeded without an answer\n",
+			row->id);
+	else if (rc >= 0)
+		output_text(&cli->out, answer.p, answer.n);
+	if (rc >= 0 && answer.n > 0 && answer.p[answer.n - 1] != '\n')
+		output_note(&cli->out, "%s", "");
+	buf_fini(&answer);
+	return rc < 0 ? -1 : 0;
+}
+
 /* With --follow and --wait to the run's end, whose outcome is ours. */
 static int see_through(struct cli *cli, const cJSON *made, struct err *e)
 {
@@ -115,18 +137,13 @@ static int see_through(struct cli *cli, const cJSON *made, struct err *e)
 	};
 	struct run_row row;
 
-	if (run_view_print(cli, &v, e))
+	if (run_view_print(cli, &v, e) || run_view_get(cli, v.id, &row, e))
 		return -1;
-	if (v.quiet && cli->out.json) {
-		if (run_view_get(cli, v.id, &row, e))
-			return -1;
+	if (v.quiet && cli->out.json)
 		output_object(&cli->out, &run_row_shape, &row);
-	}
 	if (run_view_outcome(cli, v.id, e))
 		return -1;
-	if (v.quiet)
-		output_note(&cli->out, "%s succeeded", v.id);
-	return 0;
+	return v.quiet && !cli->out.json ? print_answer(cli, &row, e) : 0;
 }
 
 static int run_agent(struct cli *cli, struct err *e)
@@ -155,8 +172,8 @@ static int run_agent(struct cli *cli, struct err *e)
 }
 
 static const struct option_spec options[] = {
-	OPT_FOLLOW("print the output of the run until it ends"),
-	FLAG('w', "wait", "wait until the run ends"),
+	OPT_FOLLOW("print the events of the run until it ends"),
+	FLAG('w', "wait", "wait until the run ends and print its answer"),
 #define SPEC_NONE
 #define SPEC_OPTION(kind, letter, name, value, help) \
 	OPTION(kind, letter, name, value, help),
@@ -170,13 +187,18 @@ const struct command cmd_run = {
 	.name = "run",
 	.args = "AGENT PROMPT",
 	.help = "start a run of an agent",
-	.about = "The command prints the id of the run and returns. "
-		 "With --follow or --wait it returns when the run has "
-		 "ended, and the exit status is 0 if it succeeded, 1 "
-		 "if it failed, and 75 if it was cancelled or timed "
-		 "out.\n"
+	.about = "The command prints the id of the run and returns. With "
+		 "--wait or --follow it returns when the run has ended. --wait "
+		 "prints the answer of the agent: its last message, or the "
+		 "output of its command; with --json, it prints the run. "
+		 "--follow prints every event as it happens.\n"
 		 "\n"
-		 "Example:\n"
+		 "With --wait or --follow the exit status is 0 if the run "
+		 "succeeded, 1 if it failed, and 75 if it was cancelled or "
+		 "timed out.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  skep run ada 'name three primes' --wait\n"
 		 "  skep run ada 'what is in this picture?' --attach "
 		 "cat.png --follow",
 	.needs = NEEDS_SUPERVISOR,

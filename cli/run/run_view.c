@@ -75,8 +75,7 @@ static int print_new_events(struct cli *cli, struct tail *t, bool quiet,
 	return more < 0 || output_end(&cli->out, e) ? -1 : 0;
 }
 
-/* The file comes with the agent's first run: 1 when it is open. */
-static int open_agent_file(struct cli *cli, const char *agent, struct err *e)
+int run_view_open_file(struct cli *cli, const char *agent, struct err *e)
 {
 	int found;
 
@@ -97,7 +96,7 @@ static int read_to_end(struct cli *cli, const struct run_view *v,
 	int over = 0, rc = 0;
 
 	while (rc == 0 && !over && !ferror(cli->out.to)) {
-		int open = open_agent_file(cli, agent, e);
+		int open = run_view_open_file(cli, agent, e);
 
 		if (open == 1 && f.fd < 0 && v->follow)
 			rc = follow_open(&f, sql_path(cli->agent.db), e);

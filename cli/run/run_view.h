@@ -9,6 +9,10 @@
 int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 		 struct err *e);
 
+/* Opens the agent's file for reading, as cli->agent: 1; 0 if there is none yet:
+ * it comes with the agent's first run. */
+int run_view_open_file(struct cli *cli, const char *agent, struct err *e);
+
 /* Prints what the run wrote; with `follow` until it is over, across restarts of
  * the supervisor; `quiet` waits and prints nothing. */
 struct run_view {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define PROMPT_SHOWN 2000 /* bytes */
+
 static int print_rows(struct cli *cli, unsigned query, const void *in,
 		      const struct shape *shape, const char *columns,
 		      struct err *e)
@@ -49,6 +51,36 @@ static const char *read_deliveries(struct cli *cli, struct run_row *row)
 	return NULL;
 }
 
+#define RUN_PROMPT(F, S) F(S, text, prompt)
+SHAPE_DECLARE(run_prompt, RUN_PROMPT);
+SHAPE_DEFINE(run_prompt, RUN_PROMPT);
+
+/* The input may have been pruned. */
+static int print_prompt(struct cli *cli, const char *run, struct err *e)
+{
+	struct run_input_get_in key = {run};
+	struct run_input_get_row input;
+	int found = sql_get(cli->control, Q_RUN_INPUT_GET, &key, &input,
+			    &cli->arena, e);
+	size_t n;
+
+	if (found <= 0)
+		return found;
+	if (cli->out.json) {
+		output_object(&cli->out, &run_prompt_shape,
+			      &(struct run_prompt){input.prompt});
+		return 0;
+	}
+	n = strnlen(input.prompt, PROMPT_SHOWN);
+	while (n > 0 && ((unsigned char)input.prompt[n] & 0xc0) == 0x80)
+		n--; /* a whole character */
+	output_note(&cli->out, " ");
+	output_note(&cli->out, "prompt:");
+	output_text(&cli->out, input.prompt, n);
+	output_note(&cli->out, "%s", input.prompt[n] ? "…" : "");
+	return 0;
+}
+
 static int show_run(struct cli *cli, struct err *e)
 {
 	struct run_transition_list_in moves = {cli_arg(cli, 0)};
@@ -62,6 +94,8 @@ static int show_run(struct cli *cli, struct err *e)
 	if (cli->out.json)
 		row.deliveries = sent;
 	output_object(&cli->out, &run_row_shape, &row);
+	if (print_prompt(cli, row.id, e))
+		return -1;
 	output_note(&cli->out, " ");
 	if (print_rows(cli, Q_RUN_TRANSITION_LIST, &moves,
 		       &run_transition_row_shape,
@@ -78,11 +112,12 @@ static int show_run(struct cli *cli, struct err *e)
 const struct command cmd_show = {
 	.name = "show",
 	.args = "RUN",
-	.help = "show a run, its state transitions, commands and "
+	.help = "show a run, its prompt, state transitions, commands and "
 		"deliveries",
-	.about = "With --json, the run with its newest 20 deliveries "
-		 "comes first, followed by its transitions and its "
-		 "commands, one object per line.",
+	.about = "With --json, the run with its newest 20 deliveries comes "
+		 "first, followed by its prompt, its transitions and its "
+		 "commands, one object per line. Without --json, a long prompt "
+		 "is cut.",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.run = show_run,
 };

@@ -9,11 +9,12 @@ static int top(struct cli *cli, struct err *e)
 {
 	bool once = cli->out.json || !isatty(cli->out.fd);
 	int64_t every = cli_number(cli, "interval", 1000);
+	struct live_view v = {.queued = 0};
 
 	do {
 		if (!once)
 			fputs(CLEAR, cli->out.to);
-		if (live_view_print(cli, e) || output_end(&cli->out, e))
+		if (live_view_print(cli, &v, e) || output_end(&cli->out, e))
 			return -1;
 		if (!once)
 			poll(NULL, 0, (int)(every < 100 ? 100 : every));

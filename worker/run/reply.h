@@ -5,8 +5,8 @@
 #include "worker/driver/driver.h"
 
 /*
- * The answer of a run that somebody waits for on a channel (start's `reply`):
- * its last assistant message, or all that a command printed. It becomes the
+ * The answer of a run that a peer waits for on a channel (start's `reply`;
+ * schema/agent/transcript/answer.h). It becomes the
  * outbox row of the run's last event, so both are committed or neither is.
  */
 #define REPLY_MAX (256u << 10) /* bytes; what is longer is cut */

@@ -80,7 +80,8 @@ def test_an_invocation_is_as_bad_as_its_worst_run(home):
     listed = home.skep("invocation", "ls", "--json").lines
     assert [(g["invocation"], g["severity"]) for g in listed] == [
         ("job-2", "neutral"), ("job-1", "critical")], listed
-    of_one = home.skep("ps", "--invocation", "job-1", "--json").lines
+    of_one = home.skep("ps", "--all", "--invocation", "job-1",
+                       "--json").lines
     assert {r["id"] for r in of_one} >= {first, child} and len(of_one) == 3
     ids = {r["id"] for r in h.call("GET", "/v1/runs?invocation=job-1")["items"]}
     assert ids == {r["id"] for r in of_one}

@@ -515,7 +515,6 @@ def test_the_service_manager_hears_ready_watchdog_and_stopping(home):
 
 def test_commands_show_what_runs_and_what_ran(home):
     home.skep("up")
-    home.refused(65, "up")
     h = Host(home)
     h.script("a", *notes(2), {"sleep_ms": 60000})
     run = home.skep("run", "a", "do it", "--tag", "t1", "--json").json["id"]
@@ -535,8 +534,6 @@ def test_commands_show_what_runs_and_what_ran(home):
     h.script("f", {"fail": "no"})
     home.refused(1, "run", "f", "x", "--wait")
     h.script("g", *notes(1))
-    said = home.skep("run", "g", "x", "--wait").out
-    assert said.startswith("run_") and said.endswith(" succeeded\n"), said
     r = home.skep("run", "g", "-", "--follow", input="from stdin")
     assert "from stdin" in r.out and "n0" in r.out
     home.refused(66, "show", "run_01m7hacksgm7kbnv5fgxnqmyhd")
