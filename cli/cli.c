@@ -94,8 +94,12 @@ const char *cli_many(const struct cli *cli, const char *name, int i)
 
 int cli_read(const char *path, struct buf *b, struct err *e)
 {
-	if (!strcmp(path, "-"))
+	if (!strcmp(path, "-")) {
+		if (isatty(STDIN_FILENO))
+			fprintf(stderr, "skep: reading from standard input; "
+					"Ctrl-D ends the input\n");
 		return file_read_fd(STDIN_FILENO, "standard input", b, e);
+	}
 	return file_read_waiting(path, b, e);
 }
 

@@ -53,10 +53,17 @@ int cli_count(const struct cli *cli, const char *name, int other);
 /* The i-th value of an OPTION_MANY, or NULL. */
 const char *cli_many(const struct cli *cli, const char *name, int i);
 
+/* Asks on a terminal whether to delete `what`, unless --yes is given. The second
+ * also requires --yes where there is no terminal. ERR_CANCELED: the user said
+ * no. */
+int cli_confirm(struct cli *cli, const char *what, struct err *e);
+int cli_confirm_always(struct cli *cli, const char *what, struct err *e);
+
 /* Prints a session's row as it now is. */
 int cli_print_session(struct cli *cli, const char *key, struct err *e);
 
-/* All of a file, or of stdin for "-", into b (whose ceiling is the limit). */
+/* All of a file, or of stdin for "-", into b (whose ceiling is the limit). Says
+ * so on stderr before it reads from a terminal. */
 int cli_read(const char *path, struct buf *b, struct err *e);
 
 /* The same, and it must be text: ERR_INVALID, naming `what` and the place, if it

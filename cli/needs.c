@@ -164,9 +164,13 @@ static int take_locator(struct cli *cli, const char **agent, struct err *e)
 static void take_word(struct cli *cli, const char **agent)
 {
 	struct args *a = &cli->args;
-	const char *word = a->words[0], *colon = strchr(word, ':');
-	size_t n = colon ? (size_t)(colon - word) : strlen(word);
+	const char *word = a->nwords ? a->words[0] : NULL;
+	const char *colon = word ? strchr(word, ':') : NULL;
+	size_t n;
 
+	if (!word)
+		return;
+	n = colon ? (size_t)(colon - word) : strlen(word);
 	if (n)
 		*agent = arena_textn(&cli->arena, word, n);
 	cli->space = colon ? colon + 1 : NULL;

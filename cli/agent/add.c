@@ -29,7 +29,7 @@ static int agent_add(struct cli *cli, struct err *e)
 			       AGENT_DRIVERS);
 	if (agent_store(cli, &row, e))
 		return -1;
-	return agent_print(cli, row.name, e);
+	return agent_print_stored(cli, row.name, "added", e);
 }
 
 const struct command cmd_agent_add = {
@@ -37,7 +37,8 @@ const struct command cmd_agent_add = {
 	.args = "AGENT [COMMAND...]",
 	.help = "define an agent",
 	.about = "The first agent becomes the default agent. The database of "
-		 "an agent is created on first use.\n"
+		 "an agent is created on first use. 'skep agent show' prints "
+		 "the definition, and 'skep agent test' tests it.\n"
 		 "\n"
 		 "COMMAND is the program that the driver executes; it is "
 		 "stored as config.command in the definition. --set and --from "

@@ -184,6 +184,22 @@ int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
 	return rc;
 }
 
+int agent_print_stored(struct cli *cli, const char *name, const char *verb,
+		       struct err *e)
+{
+	struct agent_row row;
+
+	if (cli->out.json)
+		return agent_print(cli, name, e);
+	if (agents_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	output_note(&cli->out, "%s agent %s: driver %s%s%s%s", verb, row.name,
+		    row.driver, row.model ? ", model " : "",
+		    row.model ? row.model : "",
+		    row.is_default ? ", the default agent" : "");
+	return 0;
+}
+
 int agent_print(struct cli *cli, const char *name, struct err *e)
 {
 	struct agent_row row;

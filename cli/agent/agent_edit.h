@@ -47,7 +47,10 @@ int agent_store(struct cli *cli, struct agent_row *row, struct err *e);
 /* "/v1/agents/NAME" and what follows. */
 const char *agent_url(struct cli *cli, const char *name, const char *rest);
 
-/* Prints the agent as it is stored. */
+/* Prints the agent as it is stored. The second prints one line for people, which
+ * begins with the verb. */
 int agent_print(struct cli *cli, const char *name, struct err *e);
+int agent_print_stored(struct cli *cli, const char *name, const char *verb,
+		       struct err *e);
 
 #endif

@@ -37,6 +37,13 @@ static int agent_rm(struct cli *cli, struct err *e)
 			       "file first, or delete the agent with all "
 			       "its data with --purge",
 			       r.name, file.text);
+	if (r.purge &&
+	    cli_confirm(cli,
+			arena_printf(&cli->arena,
+				     "agent '%s' with its sessions and files",
+				     r.name),
+			e))
+		return -1;
 	if (cli_act(cli, &act, e) ||
 	    (r.purge && !cli->supervised &&
 	     purge_files(&cli->home, r.name, r.path, e)))
@@ -55,10 +62,12 @@ const struct command cmd_agent_rm = {
 	.help = "remove the definition of an agent",
 	.about = "The database of the agent is kept unless --purge is given. "
 		 "Old versions of the definition are kept because finished "
-		 "runs refer to them.",
+		 "runs refer to them. On a terminal, --purge asks for "
+		 "confirmation.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options = OPTIONS(
 		FLAG(0, "purge",
-		     "delete the database and the files of the agent too")),
+		     "delete the database and the files of the agent too"),
+		OPT_YES("do not ask for confirmation")),
 	.run = agent_rm,
 };

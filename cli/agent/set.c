@@ -80,7 +80,7 @@ static int agent_set(struct cli *cli, struct err *e)
 	if ((cli_flag(cli, "file") && set_file(cli, name, e)) ||
 	    agent_store(cli, &row, e))
 		return -1;
-	return agent_print(cli, name, e);
+	return agent_print_stored(cli, name, "changed", e);
 }
 
 const struct command cmd_agent_set = {

@@ -7,6 +7,7 @@
 #include "lib/base/fault.h"
 #include "lib/base/id.h"
 #include "lib/os/atomic_file.h"
+#include "lib/os/file.h"
 #include "lib/os/process.h"
 #include "ops/backup/backup.h"
 
@@ -104,6 +105,12 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 	name_us(row, &cli->arena);
 	row->path = pipe ? NULL
 			 : choose_path(cli, want->out, row->id, want->zstd);
+	/* a mistake of the caller is not a failed backup: no row */
+	if (!pipe && file_exists(row->path))
+		return err_set(e, ERR_CONFLICT,
+			       "%s already exists; delete it or choose another "
+			       "name",
+			       row->path);
 	ask.name = pipe ? "standard output" : row->path;
 	ask.tell = ops_bar(&bar, cli, "backing up agents");
 	if (ops_backup_note(cli, row, e))

@@ -49,8 +49,9 @@ static void print_backup(struct cli *cli, const struct backup_run_row *row)
 		output_object(&cli->out, &backup_run_row_shape, row);
 	else if (row->path)
 		output_note(
-			&cli->out, "%s: %lld agents, %s, in %s", row->path,
+			&cli->out, "%s: %lld %s, %s, in %s", row->path,
 			(long long)row->agents,
+			text_plural(row->agents, "agent", "agents"),
 			text_human_bytes(row->bytes, bytes),
 			text_human_millis(row->ended_at - row->started_at, ms));
 }

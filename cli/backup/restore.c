@@ -3,6 +3,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/id.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
 #include "ops/backup/restore.h"
@@ -23,10 +24,11 @@ static void print_restore_summary(struct cli *cli, const struct restore_sum *s)
 		output_object(&cli->out, &restore_sum_shape, s);
 		return;
 	}
-	output_note(&cli->out, "%s: restored the state of %s, %lld agents",
+	output_note(&cli->out, "%s: restored the state of %s, %lld %s",
 		    cli_flag(cli, "activate") ? cli_option(cli, "agent")
 					      : s->home,
-		    clock_text(s->taken_at, when), (long long)s->agents);
+		    clock_text(s->taken_at, when), (long long)s->agents,
+		    text_plural(s->agents, "agent", "agents"));
 	if (s->before)
 		output_note(&cli->out, "the previous state is kept as %s",
 			    s->before);
@@ -36,10 +38,13 @@ static void print_restore_summary(struct cli *cli, const struct restore_sum *s)
 		    (long long)s->runs_queued, (long long)s->runs_settled,
 		    (long long)s->runs_failed);
 	if (s->messages_held)
-		output_note(&cli->out,
-			    "%lld messages may have been sent already and are "
-			    "held back; the audit log lists them",
-			    (long long)s->messages_held);
+		output_note(
+			&cli->out,
+			"%lld %s may have been sent already and %s held "
+			"back; the audit log has the details",
+			(long long)s->messages_held,
+			text_plural(s->messages_held, "message", "messages"),
+			text_plural(s->messages_held, "is", "are"));
 }
 
 /* --- one agent, into a home that may be in use -------------------------- */

@@ -23,10 +23,11 @@ static void print_manifest(struct cli *cli, const struct manifest *m,
 	} else if (cli->out.json) {
 		output_object(&cli->out, &manifest_head_shape, &m->head);
 	}
-	output_note(&cli->out,
-		    "complete: %lld files, %lld agents, %s, made "
-		    "at %s",
-		    (long long)sum->files, (long long)sum->agents,
+	output_note(&cli->out, "complete: %lld %s, %lld %s, %s, made at %s",
+		    (long long)sum->files,
+		    text_plural(sum->files, "file", "files"),
+		    (long long)sum->agents,
+		    text_plural(sum->agents, "agent", "agents"),
 		    text_human_bytes(sum->bytes, bytes), m->head.home);
 }
 

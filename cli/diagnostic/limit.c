@@ -11,10 +11,12 @@ static int keep(struct cli *cli, struct err *e)
 		     e) ||
 	    diagnostics_set(cli->agent.db, rows, e))
 		return -1;
-	output_note(&cli->out,
-		    rows ? "keeping the newest %lld diagnostic records"
-			 : "diagnostic records are off",
-		    (long long)rows);
+	if (rows)
+		output_note(&cli->out, "keeping the newest %lld diagnostic %s",
+			    (long long)rows,
+			    text_plural(rows, "record", "records"));
+	else
+		output_note(&cli->out, "diagnostic records are off");
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,6 +224,40 @@ int daemon_nameless(struct cli *cli, struct err *e)
 		       cli->home.root, path.text);
 }
 
+#define HOST_STATE(F, S) \
+	F(S, text, state) F(S, text, home) F(S, opt, pid) F(S, bool, changed)
+SHAPE_DECLARE(host_state, HOST_STATE);
+SHAPE_DEFINE(host_state, HOST_STATE);
+
+void daemon_print(struct cli *cli, int64_t pid, bool changed)
+{
+	struct host_state s = {.state = pid == OPT_NONE ? "stopped" : "running",
+			       .home = cli->home.root,
+			       .pid = pid,
+			       .changed = changed};
+
+	if (cli->out.json)
+		output_object(&cli->out, &host_state_shape, &s);
+	else if (pid == OPT_NONE)
+		output_note(&cli->out, "skepd has stopped");
+	else
+		output_note(&cli->out, "skepd is %s, process %lld, home %s",
+			    changed ? "running" : "already running",
+			    (long long)pid, cli->home.root);
+}
+
+/* A directory that existed before keeps its mode. */
+static void warn_of_mode(const char *root)
+{
+	struct stat st;
+
+	if (stat(root, &st) == 0 && st.st_mode & 077)
+		fprintf(stderr,
+			"skep: warning: other users of this machine can access "
+			"%s (mode %04o); 'chmod 700 %s' makes it private\n",
+			root, (unsigned)(st.st_mode & 07777), root);
+}
+
 int daemon_up(struct cli *cli, struct err *e)
 {
 	struct home_path log = home_join(&cli->home, HOME_LOGS, "skepd.log");
@@ -235,13 +270,14 @@ int daemon_up(struct cli *cli, struct err *e)
 
 	if (alive < 0)
 		return -1;
-	if (alive)
-		return err_set(e, ERR_CONFLICT,
-			       "skepd is already running, process %lld",
-			       (long long)row.pid);
+	if (alive && !daemon_await_stop(cli)) {
+		daemon_print(cli, row.pid, false);
+		return 0;
+	}
 	if (home_make(&cli->home, e) || home_is_writable(&cli->home, e) ||
 	    daemon_nameless(cli, e))
 		return -1;
+	warn_of_mode(cli->home.root);
 	(void)daemon_end_watchdog(cli); /* the new one starts skepd now */
 	from = file_size(log.text);
 	(void)fflush(NULL);
@@ -253,8 +289,7 @@ int daemon_up(struct cli *cli, struct err *e)
 	if (wait_up(cli, pid, log.text, from < 0 ? 0 : from, e) ||
 	    daemon_lives(cli, &row, e) < 0)
 		return -1;
-	output_note(&cli->out, "skepd is running, process %lld, home %s",
-		    (long long)row.pid, cli->home.root);
+	daemon_print(cli, row.pid, true);
 	return 0;
 }
 

@@ -6,9 +6,17 @@
 /* Starting and stopping the supervisor of a home. */
 
 /* Starts skepd under a watchdog and waits until it answers; its log is
- * logs/skepd.log. A skepd that ends instead is an error with the last line that
- * it wrote. */
+ * logs/skepd.log. One that runs already is left running; one that is stopping is
+ * waited for first. A skepd that ends instead is an error with the last line
+ * that it wrote. Prints the result. */
 int daemon_up(struct cli *cli, struct err *e);
+
+/* Waits for the end of a supervisor that is stopping, and says so on stderr.
+ * False, at once, if it is not stopping. */
+bool daemon_await_stop(struct cli *cli);
+
+/* Prints what a command made of the supervisor; pid OPT_NONE: none runs. */
+void daemon_print(struct cli *cli, int64_t pid, bool changed);
 
 /* Becomes skepd; returns only on failure. */
 int daemon_foreground(struct cli *cli, struct err *e);

@@ -9,9 +9,11 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #define GONE_TRIES 1500 /* of POLL_MS */
+#define SHOW_TRIES 50   /* the same: between two looks at its runs */
 #define POLL_MS    10
 
 static void wait_gone(const struct process_mark *m)
@@ -62,34 +64,82 @@ static int request_stop(struct cli *cli, const char *intent, pid_t holder,
 	return 0;
 }
 
+/* Names once what skepd waits for, and counts it down on a terminal. */
+static void show_active(struct cli *cli, struct progress *p, bool *named)
+{
+	struct err ignored;
+	cJSON *health = remote_call(cli, "GET", "/v1/health", NULL, &ignored);
+	long long n = json_i64(health, "active", 0);
+
+	cJSON_Delete(health);
+	if (n > 0 && !*named && !cli->out.json)
+		fprintf(stderr,
+			"skep: skepd waits for %lld active run%s; 'skep down "
+			"--now' stops %s\n",
+			n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+	*named = *named || n > 0;
+	progress_at(p, n);
+}
+
+static struct process_mark mark_holder(pid_t holder)
+{
+	struct process_mark m = {.pid = 0};
+
+	if (holder > 0 && !process_mark(holder, &m))
+		m.pid = 0;
+	return m;
+}
+
 /* It releases the lock a moment before it ends, and the watchdog ends after it.
  * It may wait for its runs as long as they take. */
 static void wait_stopped(struct cli *cli, const struct process_mark *m)
 {
 	struct watchdog_record r;
 	struct err ignored;
+	struct progress p;
+	bool named = false;
 
-	while (m->pid ? process_is_alive(m)
-		      : home_is_locked(&cli->home, &ignored) == 1)
+	progress_begin(&p, &cli->out, "active runs:", 0);
+	for (int i = 1; m->pid ? process_is_alive(m)
+			       : home_is_locked(&cli->home, &ignored) == 1;
+	     i++) {
+		if (i % SHOW_TRIES == 0)
+			show_active(cli, &p, &named);
 		poll(NULL, 0, POLL_MS);
+	}
+	progress_end(&p);
 	if (watchdog_read(&cli->home, &r))
 		wait_gone(&r.watchdog);
+	http_client_close(cli->http);
+	cli->http = NULL;
+}
+
+bool daemon_await_stop(struct cli *cli)
+{
+	struct process_mark m = mark_holder(home_lock_holder(&cli->home));
+	struct err ignored;
+	cJSON *health = remote_call(cli, "GET", "/v1/health", NULL, &ignored);
+	bool stopping = json_bool(health, "stopping", false);
+
+	cJSON_Delete(health);
+	if (!stopping)
+		return false;
+	if (!cli->out.json)
+		fprintf(stderr, "skep: skepd is stopping; waiting for it\n");
+	wait_stopped(cli, &m);
+	return true;
 }
 
 int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 {
-	struct process_mark m = {.pid = 0};
 	pid_t holder = home_lock_holder(&cli->home);
+	struct process_mark m = mark_holder(holder);
 	struct err why;
 
 	if (home_is_locked(&cli->home, &why) != 1)
 		return daemon_end_watchdog(cli) ? 0 : daemon_absent(cli, e);
-	if (holder > 0 && !process_mark(holder, &m))
-		m.pid = 0;
 	if (request_stop(cli, intent, holder, e))
 		return -1;
 	wait_stopped(cli, &m);
-	http_client_close(cli->http);
-	cli->http = NULL;
 	return 0;
 }

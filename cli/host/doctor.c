@@ -1,6 +1,7 @@
 #include "cli/import/import_cli.h"
 #include "cli/state/ops_cli.h"
 
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
 #include "ops/doctor/doctor.h"
@@ -172,13 +173,20 @@ static int report_severity(const struct patient *p, struct err *e)
 		if (!p->all[i].f.fixed || strcmp(p->all[i].f.fixed, "yes") != 0)
 			count[finding_severity(p->all[i].code)]++;
 	if (count[SEVERITY_error])
-		return err_set(e, ERR_CORRUPT, "%d errors, %d warnings",
-			       count[SEVERITY_error], count[SEVERITY_warning]);
+		return err_set(
+			e, ERR_CORRUPT, "%d %s, %d %s", count[SEVERITY_error],
+			text_plural(count[SEVERITY_error], "error", "errors"),
+			count[SEVERITY_warning],
+			text_plural(count[SEVERITY_warning], "warning",
+				    "warnings"));
 	if (count[SEVERITY_warning])
-		return err_set(e, ERR_FAILED, "%d warnings, no errors",
-			       count[SEVERITY_warning]);
-	output_note(&p->cli->out, "no errors, no warnings, %d hints",
-		    count[SEVERITY_info]);
+		return err_set(e, ERR_FAILED, "%d %s, no errors",
+			       count[SEVERITY_warning],
+			       text_plural(count[SEVERITY_warning], "warning",
+					   "warnings"));
+	output_note(&p->cli->out, "no errors, no warnings, %d %s",
+		    count[SEVERITY_info],
+		    text_plural(count[SEVERITY_info], "hint", "hints"));
 	return 0;
 }
 

@@ -4,15 +4,20 @@ static int down(struct cli *cli, struct err *e)
 {
 	if (daemon_stop(cli, cli_flag(cli, "now") ? "down-now" : "down", e))
 		return -1;
-	output_note(&cli->out, "skepd has stopped");
+	daemon_print(cli, OPT_NONE, true);
 	return 0;
 }
 
 const struct command cmd_down = {
 	.name = "down",
 	.help = "stop the supervisor after the active runs finish",
-	.about = "No new run starts in the meantime. Queued runs stay "
-		 "in the queue until the next 'skep up'.",
+	.about = "The command returns when the supervisor has stopped. No new "
+		 "run starts in the meantime. Queued runs stay in the queue "
+		 "until the next 'skep up'.\n"
+		 "\n"
+		 "If you interrupt the command, the supervisor still stops. "
+		 "'skep down --now' in another terminal stops the runs that "
+		 "it waits for.",
 	.needs = NEEDS_CONFIG | NEEDS_NO_SETTING,
 	.options = OPTIONS(
 		FLAG(0, "now",

@@ -13,24 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Says yes, on a terminal or by --yes. */
-static int confirm(struct cli *cli, const char *what, struct err *e)
-{
-	char answer[16] = "";
-
-	if (cli_flag(cli, "yes"))
-		return 0;
-	if (!isatty(STDIN_FILENO))
-		return err_set(e, ERR_USAGE,
-			       "this deletes %s permanently; confirm with "
-			       "--yes",
-			       what);
-	fprintf(stderr, "delete %s permanently? [y/N] ", what);
-	if (fgets(answer, sizeof answer, stdin) && answer[0] == 'y')
-		return 0;
-	return err_set(e, ERR_CANCELED, "nothing was deleted");
-}
-
 /* Nobody else may have it open; one that cannot be opened is nobody's. */
 static int refuse_open(const char *path, struct err *e)
 {
@@ -75,7 +57,8 @@ static int reset_agent(struct cli *cli, const char *name, struct err *e)
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "agent '%s' has no data", name);
 	if (found < 0 ||
-	    confirm(cli,
+	    cli_confirm_always(
+		    cli,
 		    arena_printf(&cli->arena, "all data of agent %s", name),
 		    e) ||
 	    cli_act(cli, &act, e))
@@ -95,7 +78,8 @@ static int forget_one(struct cli *cli, const struct agent_database_row *row,
 
 static int reset_sessions(struct cli *cli, struct err *e)
 {
-	if (confirm(cli, "the sessions and all other data of every agent", e) ||
+	if (cli_confirm_always(
+		    cli, "the sessions and all other data of every agent", e) ||
 	    cli_open_control(cli, e))
 		return -1;
 	return ops_each_file(cli, "removing", forget_one, NULL, e)
@@ -108,7 +92,7 @@ static int reset_config(struct cli *cli, struct err *e)
 	struct home_path control = home_path(&cli->home, HOME_CONTROL_DB);
 	struct home_path path = home_path(&cli->home, HOME_CONFIG);
 
-	if (confirm(cli, path.text, e))
+	if (cli_confirm_always(cli, path.text, e))
 		return -1;
 	if (unlink(path.text) && errno != ENOENT)
 		return err_errno_set(e, "%s", path.text);
@@ -124,7 +108,8 @@ static int reset_all(struct cli *cli, struct err *e)
 	struct home_path control = home_path(&cli->home, HOME_CONTROL_DB);
 	struct home_path config = home_path(&cli->home, HOME_CONFIG);
 
-	if (confirm(cli, "the state of all agents, and the configuration", e))
+	if (cli_confirm_always(
+		    cli, "the state of all agents, and the configuration", e))
 		return -1;
 	if (file_exists(control.text)) {
 		if (cli_open_control(cli, e) ||

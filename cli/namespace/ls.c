@@ -42,10 +42,11 @@ static int run(struct cli *cli, struct err *e)
 
 const struct command cmd_namespace_ls = {
 	.name = "namespace ls",
-	.args = "NAMESPACE",
+	.args = "[AGENT]",
 	.help = "list the namespaces of an agent",
 	.needs = VFS_NEEDS,
-	.arguments = ARGUMENTS({"NAMESPACE", "name of the agent"}),
+	.arguments = ARGUMENTS(
+		{"AGENT", "name of the agent (default: the default agent)"}),
 	.options = OPTIONS(OPT_QUIET),
 	.run = run,
 };

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "lib/base/text.h"
 #include "lib/os/atomic_file.h"
 #include "schema/agent/transcript/exchange.h"
 
@@ -55,8 +56,9 @@ static int export_file(struct cli *cli, const char *path, struct err *e)
 		rc = err_errno_set(e, "%s", path);
 	rc = atomic_file_end(&f, rc, e);
 	if (rc == 0)
-		output_note(&cli->out, "%s: %lld events", path,
-			    (long long)s.lines - 1);
+		output_note(&cli->out, "%s: %lld %s", path,
+			    (long long)s.lines - 1,
+			    text_plural(s.lines - 1, "event", "events"));
 	return rc;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/state/ops_cli.h"
 
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "schema/agent/gc.h"
 #include "schema/agent/media.h"
@@ -48,8 +49,8 @@ static int sweep(struct cli *cli, struct err *e)
 	files = rc ? -1 : media_sweep(media.text, j.age, e);
 	if (files < 0)
 		return -1;
-	output_note(&cli->out, "%d temporary files of artifacts deleted",
-		    files);
+	output_note(&cli->out, "%d temporary %s of artifacts deleted", files,
+		    text_plural(files, "file", "files"));
 	json_begin_object(&detail);
 	json_put_int(&detail, "chunks", j.chunks);
 	json_put_int(&detail, "cached", j.cached);

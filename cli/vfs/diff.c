@@ -76,6 +76,8 @@ static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 		out->dir = word;
 		return 0;
 	}
+	if (vfs_other(cli, &word, e))
+		return -1;
 	if (word[0] == '@')
 		return open_snapshot(cli, v, word + 1, out, e);
 	if (vfs_open(&out->v, cli->agent.db, word, "cli", e) == 0)
@@ -113,8 +115,8 @@ const struct command cmd_vfs_diff = {
 		 "(modified) or m (mode or owner changed).",
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS(
-		{"FROM", "@SNAPSHOT, NAME[@SNAPSHOT], or a host directory (a "
-			 "path with a '/'). The default is the origin of a "
+		{"FROM", "@SNAPSHOT, [:]NAME[@SNAPSHOT], or a host directory "
+			 "(a path with a '/'). The default is the origin of a "
 			 "fork, or the lower directory of the namespace"}),
 	.options = OPTIONS(FLAG('u', "text", "print a unified diff")),
 	.run = run_vfs_diff,

@@ -2,9 +2,11 @@
 
 static int fork_in(struct cli *cli, struct vfs *v, struct err *e)
 {
-	if (vfs_fork(v, cli_arg(cli, 0), e))
+	const char *name = cli_arg(cli, 0);
+
+	if (vfs_other(cli, &name, e) || vfs_fork(v, name, e))
 		return -1;
-	vfs_say(cli, v, "forked as", cli_arg(cli, 0));
+	vfs_say(cli, v, "forked as", name);
 	return 0;
 }
 
@@ -20,6 +22,8 @@ const struct command cmd_vfs_fork = {
 	.about = "Content is shared, not copied. A snapshot can be "
 		 "forked too.",
 	.needs = VFS_NEEDS,
-	.arguments = ARGUMENTS({"FORK", "name of the new namespace"}),
+	.arguments = ARGUMENTS(
+		{"FORK", "NAME of the new namespace; :NAME and AGENT:NAME "
+			 "with the same AGENT are accepted too"}),
 	.run = run_vfs_fork,
 };

@@ -1,4 +1,5 @@
 #include "cli/vfs/vfs_cli.h"
+#include "lib/base/text.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -39,8 +40,9 @@ static int tree_in(struct cli *cli, struct vfs *v, struct err *e)
 	if (vfs_visit(v, cli_arg(cli, 0) ? cli_arg(cli, 0) : "",
 		      print_tree_entry, &t, e))
 		return -1;
-	output_note(&cli->out, "%lld directories, %lld files",
-		    (long long)t.dirs, (long long)t.files);
+	output_note(&cli->out, "%lld %s, %lld %s", (long long)t.dirs,
+		    text_plural(t.dirs, "directory", "directories"),
+		    (long long)t.files, text_plural(t.files, "file", "files"));
 	return 0;
 }
 

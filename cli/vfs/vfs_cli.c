@@ -1,5 +1,7 @@
 #include "cli/vfs/vfs_cli.h"
 
+#include "lib/base/text.h"
+
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,6 +41,23 @@ int vfs_cli(struct cli *cli,
 	rc = inner(cli, v, e);
 	vfs_close(v);
 	return rc;
+}
+
+int vfs_other(struct cli *cli, const char **word, struct err *e)
+{
+	const char *colon = strchr(*word, ':');
+	size_t n = colon ? (size_t)(colon - *word) : 0;
+
+	if (!colon)
+		return 0;
+	if (n > 0 && (strlen(cli->agent_name) != n ||
+		      strncmp(*word, cli->agent_name, n) != 0))
+		return err_set(e, ERR_USAGE,
+			       "'%s' names another agent than '%s'; both "
+			       "namespaces must belong to the same agent",
+			       quoted(*word).text, cli->agent_name);
+	*word = colon + 1;
+	return 0;
 }
 
 const char *vfs_type_name(mode_t mode)

@@ -20,6 +20,10 @@ int vfs_cli(struct cli *cli,
 	    int (*inner)(struct cli *, struct vfs *, struct err *),
 	    struct err *e);
 
+/* A further argument that names a namespace of the same agent: NAME, :NAME or
+ * AGENT:NAME. *word becomes NAME; ERR_USAGE for another agent. */
+int vfs_other(struct cli *cli, const char **word, struct err *e);
+
 #define VFS_FILE(F, S)          \
 	F(S, text, path)        \
 	F(S, text, type)        \

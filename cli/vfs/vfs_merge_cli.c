@@ -1,5 +1,7 @@
 #include "cli/vfs/vfs_merge_cli.h"
 
+#include "lib/base/text.h"
+
 #include <string.h>
 
 #define MERGED(F, S) F(S, text, change) F(S, text, path) F(S, bool, conflict)
@@ -36,7 +38,9 @@ int vfs_merge_cli(struct cli *cli, struct vfs *v,
 						       : VFS_SETTLE_PARENT;
 	if (merge(v, &m, e))
 		return -1;
-	output_note(&cli->out, "%lld changes merged, %lld conflicts",
-		    (long long)m.taken, (long long)m.conflicts);
+	output_note(&cli->out, "%lld %s merged, %lld %s", (long long)m.taken,
+		    text_plural(m.taken, "change", "changes"),
+		    (long long)m.conflicts,
+		    text_plural(m.conflicts, "conflict", "conflicts"));
 	return 0;
 }

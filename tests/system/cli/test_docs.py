@@ -23,6 +23,13 @@ def test_the_readme_has_every_command(home):
         assert not verb or verb in rows[noun], "README.md lacks skep %s: run tools/readme" % name
 
 
+def test_the_readme_lists_every_exit_status(home):
+    table = (ROOT / "README.md").read_text().split("### Exit status")[1]
+    errors = (ROOT / "lib/base/err.def").read_text()
+    assert re.findall(r"^\| (\d+) \|", table, re.M) == sorted(
+        set(re.findall(r"^ERR\(\w+, *\d+, *(\d+),", errors, re.M)), key=int)
+
+
 def test_links_between_documents_lead_somewhere(home):
     for doc in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"),
                 *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]:

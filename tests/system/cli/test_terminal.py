@@ -9,15 +9,18 @@ import subprocess
 import termios
 
 
-def on_terminal(home, *args, columns=60, env=None):
-    """Runs skep with a terminal as its output: (exit status, what came)."""
+def on_terminal(home, *args, columns=60, env=None, typed=None):
+    """Runs skep with a terminal as its output, and as its input if something is
+    typed: (exit status, what came)."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ,
                 struct.pack("HHHH", 24, columns, 0, 0))
     p = subprocess.Popen([home.bin / "skep", *args], stdout=slave, stderr=slave,
-                         stdin=subprocess.DEVNULL,
+                         stdin=subprocess.DEVNULL if typed is None else slave,
                          env={**home.env, "TERM": "xterm", **(env or {})})
     os.close(slave)
+    if typed is not None:
+        os.write(master, typed.encode())
     out = b""
     while True:
         try:
@@ -146,6 +149,33 @@ def test_json_on_a_terminal_has_no_control_characters(home):
     assert wanted["title"] == NASTY
     code, out = on_terminal(home, "session", "ls", "--json", columns=300)
     assert json.loads(out) == wanted
+
+
+def test_what_deletes_data_asks_first(home):
+    """On a terminal, unless --yes is given."""
+    fresh(home)
+    for s in ("s1", "s2"):
+        home.skep("session", "append", s, "hello")
+    code, out = on_terminal(home, "session", "rm", "s1", typed="n\n")
+    assert code == 75 and "session 's1' of agent 'a' permanently?" in out, out
+    assert "nothing was deleted" in out
+    code, out = on_terminal(home, "session", "rm", "s1", typed="y\n")
+    assert code == 0 and out.endswith("removed s1\n"), out
+    code, out = on_terminal(home, "session", "rm", "s2", "-y", typed="")
+    assert code == 0 and out == "removed s2\n", out
+    code, out = on_terminal(home, "agent", "rm", "a", "--purge", typed="\n")
+    assert code == 75 and "agent 'a' with its sessions and files" in out, out
+    assert home.skep("agent", "ls", "-q").out == "a\n"
+    home.skep("agent", "rm", "a", "--purge")  # not on a terminal
+
+
+def test_standard_input_from_a_terminal_is_announced(home):
+    fresh(home)
+    code, out = on_terminal(home, "vfs", "put", "a", "f", typed="hello\n\x04")
+    assert code == 0 and "reading from standard input; Ctrl-D" in out, out
+    assert home.skep("vfs", "cat", "a", "f").out == "hello\n"
+    said = home.skep("vfs", "put", "a", "f", input="from a pipe").err
+    assert "standard input" not in said
 
 
 def test_characters_that_fall_between_two_writes_are_escaped(home):

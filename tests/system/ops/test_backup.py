@@ -156,7 +156,7 @@ def test_an_archive_is_never_written_over_a_file(home):
                                      "-o", home.dir / "z.tar")
     assert not (home.dir / "z.tar").exists()
     assert [r["state"] for r in home.skep("backup", "ls", "--json").lines] == \
-        ["failed", "failed", "done"]
+        ["failed", "done"], "an existing file is no failed backup"
     assert not list(home.dir.glob(".skep-*")), "nothing is left lying about"
 
 
