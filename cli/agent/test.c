@@ -25,17 +25,20 @@ struct trial {
 	int in, out;
 };
 
-/* skep-worker stands beside skep. */
-static const char *program(struct cli *cli)
+/* The program that has the driver is beside skep. */
+static const char *program(struct cli *cli, const char *driver)
 {
-	struct program_path path = program_path("skep-worker");
+	struct program_path path = program_path(strcmp(driver, "chat") == 0
+							? "skep-worker-chat"
+							: "skep-worker");
 
 	return arena_text(&cli->arena, path.text);
 }
 
-static int start_trial(struct cli *cli, struct trial *t, struct err *e)
+static int start_trial(struct cli *cli, const char *driver, struct trial *t,
+		       struct err *e)
 {
-	const char *path = program(cli);
+	const char *path = program(cli, driver);
 	const char *ms = arena_printf(
 		&cli->arena, "%lld",
 		(long long)cli_number(cli, "timeout", TIMEOUT_MS));
@@ -111,12 +114,14 @@ static int check_trial_status(const struct agent_row *row, const char *preset,
 
 /* What the trial is told: see worker/driver/acp/probe.h. The version of node is
  * of no interest for a command that is not the preset's. */
-static void add_input(struct cli *cli, const cJSON *spec, const char *preset,
-		      struct buf *b)
+static void add_input(struct cli *cli, const struct agent_row *row,
+		      const cJSON *spec, const char *preset, struct buf *b)
 {
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
 
 	json_begin_object(b);
+	json_put_text(b, "driver", row->driver);
+	json_put_text(b, "model", row->model);
 	if (config)
 		json_put(b, "config", config);
 	else
@@ -140,10 +145,10 @@ static int try_agent(struct cli *cli, const struct agent_row *row,
 	struct trial t = {.in = -1, .out = -1};
 	int status = 0, rc = spec ? 0 : -1;
 
-	add_input(cli, spec, preset, &input);
+	add_input(cli, row, spec, preset, &input);
 	cJSON_Delete(spec);
 	if (rc == 0)
-		rc = start_trial(cli, &t, e);
+		rc = start_trial(cli, row->driver, &t, e);
 	if (rc == 0) {
 		rc = file_write_fd(t.in, "skep-worker", input.p, input.n, e);
 		close(t.in);
@@ -162,11 +167,6 @@ static int agent_test(struct cli *cli, struct err *e)
 
 	if (agents_get(cli->control, cli_arg(cli, 0), &row, &cli->arena, e))
 		return -1;
-	if (strcmp(row.driver, "acp") != 0)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "agent '%s' uses the driver %s; only the "
-			       "driver acp has a test",
-			       row.name, row.driver);
 	(void)signal(SIGPIPE, SIG_IGN);
 	return try_agent(cli, &row, e);
 }
@@ -174,16 +174,24 @@ static int agent_test(struct cli *cli, struct err *e)
 const struct command cmd_agent_test = {
 	.name = "agent test",
 	.args = "AGENT",
-	.help = "check that an agent with the acp driver starts and works",
-	.about = "The agent is started in an empty directory and in "
-		 "the sandbox of its runs. It is asked to write a "
-		 "file and to run a command, and the results are "
-		 "checked. If the test fails, the error names the "
-		 "missing requirement, such as the program, the "
-		 "version of node, or a login.\n"
+	.help = "check that an agent can run",
+	.about = "What is tested depends on the driver:\n"
 		 "\n"
-		 "The test sends one prompt to the model unless "
-		 "--no-prompt is given.",
+		 "acp: the agent is started in an empty directory and in the "
+		 "sandbox of its runs. It is asked to write a file and to run "
+		 "a command, and the results are checked. This sends one "
+		 "prompt to the model unless --no-prompt is given.\n"
+		 "\n"
+		 "exec: the program is searched in the sandbox, and a shell "
+		 "text is parsed. The command is not executed.\n"
+		 "\n"
+		 "chat: the settings and the key are read, and a connection "
+		 "to the endpoint is made. No prompt is sent.\n"
+		 "\n"
+		 "script: the steps are parsed.\n"
+		 "\n"
+		 "If the test fails, the error names the missing requirement, "
+		 "such as the program, the version of node, or a login.",
 	.needs = NEEDS_CONTROL_READ,
 	.options = OPTIONS(
 		OPTION(MILLIS, 't', "timeout", "TIME",

@@ -199,13 +199,13 @@ static bool near_word(const char *list, const char *word, char *out, size_t cap)
 	struct nearest near;
 	const char *best;
 
-	snprintf(words, sizeof words, "%s", list);
+	text_fit(words, sizeof words, list);
 	nearest_begin(&near, word);
 	for (w = strtok_r(words, "|", &rest); w; w = strtok_r(NULL, "|", &rest))
 		nearest_offer(&near, w);
 	best = nearest_end(&near);
 	if (best)
-		snprintf(out, cap, "%s", best);
+		text_fit(out, cap, best);
 	return best != NULL;
 }
 

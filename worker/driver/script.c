@@ -17,6 +17,7 @@
  * Any step may have "at_ms": not before this long after the script began; and
  * "attempts": n: only in the first n attempts.
  */
+#include "worker/driver/script.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
@@ -327,7 +328,7 @@ static int do_stall(struct script *s, const cJSON *step, const cJSON *v,
 	return bad(s, "it went on", e);
 }
 
-static const struct {
+static const struct verb {
 	const char *name;
 	int (*act)(struct script *s, const cJSON *step, const cJSON *value,
 		   struct err *e);
@@ -340,8 +341,21 @@ static const struct {
 	{"stall", do_stall},
 };
 
+/* What the step does, and the value of that member. */
+static const struct verb *find_verb(const cJSON *step, const cJSON **v)
+{
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		*v = cJSON_GetObjectItemCaseSensitive(step, verbs[i].name);
+		if (*v)
+			return &verbs[i];
+	}
+	return NULL;
+}
+
 static int play_step(struct script *s, const cJSON *step, struct err *e)
 {
+	const struct verb *verb;
+	const cJSON *v;
 	int64_t at = json_i64(step, "at_ms", 0);
 	int64_t now = (clock_mono_ns() - s->began) / NS_PER_MS;
 
@@ -349,14 +363,25 @@ static int play_step(struct script *s, const cJSON *step, struct err *e)
 		return 0;
 	if (run_wait(s->run, at > now ? at - now : 0, e))
 		return -1;
-	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-		const cJSON *v = cJSON_GetObjectItemCaseSensitive(
-			step, verbs[i].name);
+	verb = find_verb(step, &v);
+	return verb ? verb->act(s, step, v, e)
+		    : bad(s, "it names nothing to do", e);
+}
 
-		if (v)
-			return verbs[i].act(s, step, v, e);
+int script_check(const cJSON *steps, struct err *e)
+{
+	struct script s = {.number = 0};
+	const cJSON *step, *v;
+
+	if (!cJSON_IsArray(steps))
+		return err_set(e, ERR_INVALID, "the steps are not an array");
+	cJSON_ArrayForEach(step, steps)
+	{
+		s.number++;
+		if (!find_verb(step, &v))
+			return bad(&s, "it names nothing to do", e);
 	}
-	return bad(s, "it names nothing to do", e);
+	return 0;
 }
 
 static int play(struct script *s, const cJSON *steps, struct err *e)

@@ -38,7 +38,7 @@ def test_a_missing_default_agent_is_named(home):
     home.skep("agent", "add", "b", "--driver", "script")
     home.skep("agent", "rm", "a")
     said = home.refused(66, "session", "ls")
-    assert "no default agent" in said and "--agent b" in said, said
+    assert "no default agent" in said and "set b --default" in said, said
     assert "agent 'b'" in home.skep("session", "ls", "-a", "b").err
     home.skep("agent", "rm", "b")
     assert "there are no agents" in home.refused(66, "session", "ls")

@@ -143,7 +143,6 @@ def test_what_is_missing_is_said_plainly(home):
                   code=1)
     assert "does not answer" in r.lines[-1]["detail"], r.out
     home.skep("agent", "add", "other", "--driver", "script")
-    assert "only the driver acp" in home.refused(69, "agent", "test", "other")
 
 
 def test_private_certificates_can_be_read_in_the_trial(home):

@@ -1,5 +1,6 @@
 """skep agent: definitions, versions, files, the default."""
 import json
+import socket
 
 from skepd_lib import Host, Refused, finish, host
 
@@ -237,6 +238,38 @@ def test_a_setting_that_the_driver_lacks_is_refused(home):
     assert "did you mean exec?" in home.refused(64, "agent", "add", "a",
                                                 "--driver", "exce")
     finish(h)
+
+
+def test_every_driver_has_a_test(home):
+    def check(code, driver, config, **more):
+        text = json.dumps(dict(more, driver=driver, config=config))
+        home.skep("agent", "add", "t", "--from", "-", input=text)
+        r = home.skep("agent", "test", "t", "--json", code=code)
+        home.skep("agent", "rm", "t")
+        return {s["step"]: (s["result"], s["detail"]) for s in r.lines}
+    assert check(0, "exec", {"command": ["sleep", "1"]})["command"][0] == "ok"
+    gone = check(1, "exec", {"command": ["no-such-program"]})
+    assert gone["sandbox"][0] == "ok", gone
+    assert gone["command"] == \
+        ("failed", "no-such-program is not on the PATH in the sandbox"), gone
+    marker = home.dir / "ran"
+    assert check(0, "exec", {"shell": "touch %s" % marker})["command"][0] == "ok"
+    assert not marker.exists()
+    assert check(1, "exec", {"shell": "if true"})["command"][0] == "failed"
+    assert check(0, "script", {"steps": [{"sleep_ms": 1}]}) == {
+        "steps": ("ok", "1")}
+    bad = check(1, "script", {"steps": [{"sleep_ms": 1}, {"slep_ms": 1}]})
+    assert "step 2" in bad["steps"][1], bad
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = "http://127.0.0.1:%d/v1" % server.getsockname()[1]
+        said = check(0, "chat", {"endpoint": url}, model="m")
+        assert said["endpoint"] == (
+            "ok", "connected to %s/chat/completions" % url), said
+    said = check(1, "chat", {"endpoint": url}, model="m")
+    assert said["settings"] == ("ok", "m") and \
+        said["endpoint"][0] == "failed", said
+    said = check(1, "chat", {"endpoint": url})
+    assert "no model is set" in said["settings"][1], said
 
 
 def test_a_secret_in_a_definition_is_refused(home):

@@ -93,7 +93,9 @@ def test_forks_snapshots_and_merges(home):
     agent(home)
     home.skep("vfs", "put", "a", "f", input="1\n2\n3\n")
     home.skep("snapshot", "create", "a", "s")
-    home.skep("vfs", "fork", "a", "twin")
+    home.skep("vfs", "fork", "a", ":twin")
+    assert home.skep("vfs", "diff", ":twin", "a:main").out == ""
+    assert "twin" in home.skep("namespace", "ls", "-q").out.split()
     home.skep("vfs", "put", "a:twin", "f", input="1\ntwo\n3\n")
     said = home.skep("vfs", "diff", "a:twin", "--text").out
     assert "-2\n+two\n" in said

@@ -74,6 +74,7 @@ def test_an_error_says_what_can_be_done(home):
             (66, ("ls", "a:none"), "skep namespace create a:none"),
             (64, ("diff", "a"), "not a fork and has no lower directory"),
             (64, ("fork", "a", "b c"), "letters, digits"),
+            (64, ("fork", "a", "b:x"), "the same agent"),
             (65, ("cat", "a", "/"), "is a directory"),
             (65, ("import", "a", "plain"), "plain: "),
             (64, ("export", "a", "x.tar.gz"), "| gzip"),

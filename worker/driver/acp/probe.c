@@ -50,10 +50,10 @@ static int judge_box(struct trial *t)
 	while (b.n > 0 && b.p[b.n - 1] == '\n')
 		b.p[--b.n] = '\0';
 	if (sandbox_accept(&o, &t->spec, &b, &e))
-		rc = acp_try_say("sandbox", false, e.text);
+		rc = probe_say("sandbox", false, e.text);
 	else
-		rc = acp_try_say("sandbox", true,
-				 lacks ? b.p : "all that was asked for");
+		rc = probe_say("sandbox", true,
+			       lacks ? b.p : "all that was asked for");
 	buf_fini(&b);
 	return rc;
 }
@@ -81,19 +81,39 @@ static int make_box(struct trial *t)
 		      plan.space.hidden, &t->arena);
 	buf_fini(&config);
 	if (sandbox_spec_read(&t->spec, spec, &t->arena, &e))
-		return acp_try_say("sandbox", false, e.text);
+		return probe_say("sandbox", false, e.text);
 	if (t->spec.mode == SANDBOX_OFF)
-		return acp_try_say("sandbox", true, "off");
+		return probe_say("sandbox", true, "off");
 	t->box = (struct sandbox)BOX_NONE;
 	if (sandbox_make(&t->box, &plan, &e)) {
 		t->spec.mode = SANDBOX_OFF;
-		return acp_try_say("sandbox", false, e.text);
+		return probe_say("sandbox", false, e.text);
 	}
 	tree_has_init(t->box.space.init);
 	return judge_box(t);
 }
 
 /* --- the trial -------------------------------------------------------- */
+
+static bool has_driver(const struct trial *t, const char *name)
+{
+	return strcmp(json_text(t->input, "driver", "acp"), name) == 0;
+}
+
+static int try_agent(struct trial *t, const struct sandbox *box)
+{
+	int rc;
+
+	if (has_driver(t, "exec"))
+		return probe_exec(&t->config.exec, box);
+	rc = acp_try_talk(
+		&(struct acp_try_talk){&t->config, box, t->until,
+				       json_bool(t->input, "prompt", true)});
+	if (rc) /* may be why; one that works with an older one is fine */
+		(void)acp_try_node(&t->config, box,
+				   json_i64(t->input, "node", 0));
+	return rc;
+}
 
 static int try_all(struct trial *t)
 {
@@ -104,14 +124,9 @@ static int try_all(struct trial *t)
 	if (make_box(t))
 		return -1;
 	box = t->spec.mode == SANDBOX_OFF ? NULL : &t->box;
-	rc = acp_try_talk(
-		&(struct acp_try_talk){&t->config, box, t->until,
-				       json_bool(t->input, "prompt", true)});
-	if (rc) /* may be why; one that works with an older one is fine */
-		(void)acp_try_node(&t->config, box,
-				   json_i64(t->input, "node", 0));
+	rc = try_agent(t, box);
 	if (tree_end(GRACE_MS, 0, &(int){0}, &e))
-		rc = acp_try_say("end", false, e.text);
+		rc = probe_say("end", false, e.text);
 	tree_has_init(0);
 	if (box)
 		sandbox_drop(&t->box);
@@ -135,10 +150,10 @@ static int try_apart(struct trial *t)
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
 		err_errno_set(&e, "fork");
-		return acp_try_say("start", false, e.text);
+		return probe_say("start", false, e.text);
 	}
 	if (WIFSIGNALED(status))
-		return acp_try_say("start", false, "the trial was killed");
+		return probe_say("start", false, "the trial was killed");
 	return status ? -1 : 0;
 }
 
@@ -157,13 +172,15 @@ static int try_in(struct trial *t)
 
 	if (!mkdtemp(dir)) {
 		err_errno_set(&e, "%s", dir);
-		return acp_try_say("start", false, e.text);
+		return probe_say("start", false, e.text);
 	}
 	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
 	s.config = config.n ? config.p : "{}";
 	t->dir = dir;
-	rc = acp_config_read(&t->config, &s, dir, &t->arena, &e);
-	rc = rc ? acp_try_say("settings", false, e.text) : try_apart(t);
+	rc = has_driver(t, "exec")
+		     ? exec_config_read(&t->config.exec, &s, dir, &t->arena, &e)
+		     : acp_config_read(&t->config, &s, dir, &t->arena, &e);
+	rc = rc ? probe_say("settings", false, e.text) : try_apart(t);
 	place.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	beneath_empty(&place);
 	beneath_close(&place);
@@ -188,7 +205,13 @@ int acp_try(const char *timeout_ms)
 	if (file_read_fd(STDIN_FILENO, "the settings", &text, &e) == 0)
 		input = json_parse_object("the settings", text.p, text.n, &e);
 	t.input = input;
-	rc = input ? try_in(&t) : acp_try_say("settings", false, e.text);
+	if (!input)
+		rc = probe_say("settings", false, e.text);
+	else if (has_driver(&t, "script"))
+		rc = probe_script(
+			cJSON_GetObjectItemCaseSensitive(input, "config"));
+	else
+		rc = try_in(&t);
 	cJSON_Delete(input);
 	buf_fini(&text);
 	arena_fini(&t.arena);

@@ -3,14 +3,17 @@
 
 #include "lib/sandbox/sandbox.h"
 #include "worker/driver/acp/config.h"
+#include "worker/driver/probe.h"
 
 /*
- * Does an ACP agent work? Starts it in an empty directory, inside of the sandbox
- * that a run of it would have, says initialize and session/new, asks it to write
- * a file and to run a command, looks whether it has, and prints what came of each
- * step as a line of JSON {"step", "result", "detail"} on stdout; result is ok or
- * failed, and detail is for a person. On stdin is an object:
+ * Does an agent work? A process of its own makes the sandbox that a run of the
+ * agent would have, in an empty directory. An ACP agent is started in it: it gets
+ * initialize and session/new, is asked to write a file and to run a command, and
+ * the results are checked. The command of the exec driver is only looked for, and
+ * a script is parsed (worker/driver/probe.h, which prints the results). On stdin
+ * is an object:
  *
+ *   "driver"   exec, script or acp
  *   "config"   the driver's
  *   "sandbox"  as a worker is told (lib/sandbox/spec.h)
  *   "home"     skep's own directory, which is hidden
@@ -22,7 +25,6 @@
 int acp_try(const char *timeout_ms);
 
 /* probe_session.c: -1 when it was no good. */
-int acp_try_say(const char *step, bool ok, const char *detail);
 struct acp_try_talk {
 	const struct acp_config *config;
 	const struct sandbox *box;

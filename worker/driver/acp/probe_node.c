@@ -45,7 +45,7 @@ int acp_try_node(const struct acp_config *c, const struct sandbox *box,
 		text_printf(text, sizeof text,
 			    "node %" PRId64 " or newer is needed: %s", least,
 			    e.text);
-		return acp_try_say("node", false, text);
+		return probe_say("node", false, text);
 	}
 	read_output(&child, said, sizeof said);
 	child_close(&child);
@@ -54,5 +54,5 @@ int acp_try_node(const struct acp_config *c, const struct sandbox *box,
 		 good ? "%s"
 		      : "this is node %s; %" PRId64 " or newer is needed",
 		 said[0] ? said : "of no version", least);
-	return acp_try_say("node", good, text);
+	return probe_say("node", good, text);
 }

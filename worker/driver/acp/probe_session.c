@@ -40,21 +40,6 @@ struct attempt {
 	char key_login[64];  /* as acp_key_login says; may be empty */
 };
 
-int acp_try_say(const char *step, bool ok, const char *detail)
-{
-	struct buf b = BUF_MAX(64u << 10);
-
-	json_begin_object(&b);
-	json_put_text(&b, "step", step);
-	json_put_text(&b, "result", ok ? "ok" : "failed");
-	json_put_text(&b, "detail", detail);
-	json_end_object(&b);
-	printf("%s\n", b.p);
-	(void)fflush(stdout);
-	buf_fini(&b);
-	return ok ? 0 : -1;
-}
-
 static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 {
 	struct attempt *t = r->owner;
@@ -251,7 +236,7 @@ static int hello(struct attempt *t, const struct acp_config *c,
 		       "\"terminal\":"
 		       "false},\"clientInfo\":{\"name\":\"skep\",\"version\":"
 		       "\"" SKEP_VERSION "\"}}"))
-		return acp_try_say("initialize", false, t->why);
+		return probe_say("initialize", false, t->why);
 	version = json_i64(t->result, "protocolVersion", -1);
 	info = cJSON_GetObjectItemCaseSensitive(t->result, "agentInfo");
 	can = cJSON_GetObjectItemCaseSensitive(t->result, "agentCapabilities");
@@ -270,7 +255,7 @@ static int hello(struct attempt *t, const struct acp_config *c,
 			 "it speaks version %" PRId64
 			 " of the protocol; skep speaks 1",
 			 version);
-	return acp_try_say("initialize", version == 1, text);
+	return probe_say("initialize", version == 1, text);
 }
 
 static int log_in(struct attempt *t, const char *method)
@@ -283,7 +268,7 @@ static int log_in(struct attempt *t, const char *method)
 	json_end_object(&b);
 	rc = call_agent(t, "authenticate", b.p);
 	buf_fini(&b);
-	return acp_try_say("authenticate", rc == 0, rc ? t->why : method);
+	return probe_say("authenticate", rc == 0, rc ? t->why : method);
 }
 
 static int session(struct attempt *t, const char *dir, const char *logins)
@@ -308,7 +293,7 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 		buf_adds(&text, t->why);
 	snprintf(t->session, sizeof t->session, "%s",
 		 json_text(t->result, "sessionId", ""));
-	rc = acp_try_say("session/new", rc == 0, text.p);
+	rc = probe_say("session/new", rc == 0, text.p);
 	buf_fini(&b);
 	buf_fini(&text);
 	return rc;
@@ -374,7 +359,7 @@ static int judge_answer(struct attempt *t)
 
 	text_printf(text, sizeof text, "%s%s", stop,
 		    ended && !said ? ", but the agent gave no answer" : "");
-	return acp_try_say("prompt", ended && said, text);
+	return probe_say("prompt", ended && said, text);
 }
 
 /* Gives it work, and looks at what it did. */
@@ -386,7 +371,7 @@ static int try_prompt(struct attempt *t, const char *dir)
 	int rc;
 
 	if (acp_try_work_begin(&w, dir, &e))
-		return acp_try_say("prompt", false, e.text);
+		return probe_say("prompt", false, e.text);
 	json_begin_object(&b);
 	json_put_text(&b, "sessionId", t->session);
 	json_put_array(&b, "prompt");
@@ -398,7 +383,7 @@ static int try_prompt(struct attempt *t, const char *dir)
 	json_end_object(&b);
 	rc = call_agent(t, "session/prompt", b.p);
 	buf_fini(&b);
-	rc = rc ? acp_try_say("prompt", false, t->why) : judge_answer(t);
+	rc = rc ? probe_say("prompt", false, t->why) : judge_answer(t);
 	return acp_try_work_judge(&w) || rc ? -1 : 0;
 }
 
@@ -430,10 +415,10 @@ int acp_try_talk(const struct acp_try_talk *how)
 	int rc;
 
 	if (child_start(&t.child, &spec, &e))
-		return acp_try_say("start", false, e.text);
+		return probe_say("start", false, e.text);
 	buf_init(&t.out, OUT_MAX);
 	rpc_init(&t.rpc, methods, sizeof methods / sizeof *methods, &t.out, &t);
-	rc = acp_try_say("start", true, c->exec.argv[0]);
+	rc = probe_say("start", true, c->exec.argv[0]);
 	if (rc == 0)
 		rc = talk(&t, how);
 	child_close(&t.child);

@@ -73,13 +73,13 @@ int acp_try_work_judge(const struct acp_try_work *w)
 
 	translate(w->input, result);
 	command = holds(w->dir, OUTPUT_NAME, result);
-	(void)acp_try_say("file", file,
-			  file ? "the agent wrote a file"
-			       : "the agent was asked to write a file, but "
-				 "the file does not exist");
-	(void)acp_try_say("command", command,
-			  command ? "the agent ran a command"
-				  : "the agent was asked to run a command, and "
-				    "its result is not there");
+	(void)probe_say("file", file,
+			file ? "the agent wrote a file"
+			     : "the agent was asked to write a file, but "
+			       "the file does not exist");
+	(void)probe_say("command", command,
+			command ? "the agent ran a command"
+				: "the agent was asked to run a command, and "
+				  "its result is not there");
 	return file && command ? 0 : -1;
 }
