@@ -53,7 +53,7 @@ static int unknown_option(const struct command *c, const char *name, size_t n,
 		       c ? c->name : "", c ? " " : "");
 }
 
-/* Names of files are bytes, whatever they mean to a terminal. */
+/* File names may contain any bytes. */
 static bool names_a_file(const char *spec)
 {
 	static const char *const words[] = {"PATH", "FILE",   "FROM", "TO",
@@ -227,7 +227,7 @@ static int take_command_word(struct args *a, const char *word, struct err *e)
 	return a->noun ? 0 : unknown_command(NULL, word, e);
 }
 
-/* How many words .args asks for: *most is -1 where the last may repeat. */
+/* The number of arguments in .args; *most is -1 if the last may repeat. */
 static void count_args(const char *spec, int *least, int *most)
 {
 	*least = *most = 0;
@@ -246,7 +246,7 @@ static bool is_placeholder(const char *spec, size_t n, const char *name)
 	return strlen(name) == n && !strncmp(spec, name, n);
 }
 
-/* Names are checked here, before a command opens or makes anything. */
+/* Checks names before a command opens or creates anything. */
 static int check_word(const struct command *c, const char *spec,
 		      const char *word, struct err *e)
 {
@@ -325,7 +325,7 @@ static int take_words(struct args *a, int argc, char **argv, struct err *e)
 	return 0;
 }
 
-/* Errors of the parse itself are answered in JSON too. */
+/* Parse errors are printed as JSON too. */
 static void look_for_json(struct args *a, int argc, char **argv)
 {
 	struct err never;

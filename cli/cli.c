@@ -103,7 +103,7 @@ int cli_read(const char *path, struct buf *b, struct err *e)
 	return file_read_waiting(path, b, e);
 }
 
-/* Where text ends to be text; n if nowhere. */
+/* The offset of the first byte that is not valid text; n if there is none. */
 static size_t text_until(const char *p, size_t n)
 {
 	size_t at = 0;
@@ -180,7 +180,7 @@ static int report(const struct cli *cli, const struct err *e)
 	return err_exit_status(e->code);
 }
 
-/* What --help and --version ask for, before anything is opened. */
+/* Handles --help and --version before anything is opened. */
 static bool is_answered(const struct cli *cli)
 {
 	const struct args *a = &cli->args;

@@ -13,9 +13,9 @@
 struct http_client;
 
 /*
- * What a command works with. cli_main makes it, fills what the command's needs
- * ask for, calls .run, reports a failure once and frees everything. What comes
- * out of these functions lives as long as the command runs.
+ * The context of a command. cli_main creates it, opens what the command needs,
+ * calls .run, reports a failure once and frees everything. Results of these
+ * functions are valid as long as the command runs.
  */
 struct cli {
 	struct args args;
@@ -24,8 +24,9 @@ struct cli {
 	struct home home;
 	struct config config;
 	struct sql *control; /* NULL if not needed */
-	bool supervised;     /* a supervisor runs: it writes, not we */
-	bool read_only;      /* its place cannot be written */
+	/* a supervisor runs, which alone writes the control plane */
+	bool supervised;
+	bool read_only; /* the directory is not writable */
 	struct http_client *http;
 	struct agent_database_row file; /* registry row of the agent's file */
 	struct agent_file agent;        /* .db NULL if not needed */
@@ -38,14 +39,14 @@ int cli_main(int argc, char **argv); /* the exit status */
 /* The i-th word after the command, or NULL. */
 const char *cli_arg(const struct cli *cli, int i);
 
-/* The words from the i-th on, with blanks between. */
+/* The arguments from the i-th on, joined by spaces. */
 const char *cli_words(struct cli *cli, int i);
 
-/* A text for a cell: no blanks and line breaks at its end, and, unless as JSON,
- * one blank for those within. A copy. */
+/* A text for a table cell: trailing white space is removed and, unless for
+ * JSON, other white space becomes one space. A copy. */
 const char *cli_trimmed(struct cli *cli, const char *text);
 
-/* Options, checked for their kind already. */
+/* Options, already checked for their kind. */
 const char *cli_option(const struct cli *cli, const char *name); /* or NULL */
 bool cli_flag(const struct cli *cli, const char *name);
 int64_t cli_number(const struct cli *cli, const char *name, int64_t other);
@@ -59,26 +60,26 @@ const char *cli_many(const struct cli *cli, const char *name, int i);
 int cli_confirm(struct cli *cli, const char *what, struct err *e);
 int cli_confirm_always(struct cli *cli, const char *what, struct err *e);
 
-/* Prints a session's row as it now is. */
+/* Prints the current row of a session. */
 int cli_print_session(struct cli *cli, const char *key, struct err *e);
 
-/* All of a file, or of stdin for "-", into b (whose ceiling is the limit). Says
- * so on stderr before it reads from a terminal. */
+/* Reads a file, or stdin for "-", into b, up to the limit of b. */
 int cli_read(const char *path, struct buf *b, struct err *e);
 
-/* The same, and it must be text: ERR_INVALID, naming `what` and the place, if it
- * holds a NUL or is not UTF-8. */
+/* The same for text: ERR_INVALID, naming `what` and the position, if it
+ * contains a NUL or is not UTF-8. */
 int cli_read_text(const char *path, const char *what, struct buf *b,
 		  struct err *e);
 
 /*
- * One change of the control plane. While a supervisor runs, it is asked by
- * HTTP; else .direct runs, in one transaction in which none can become one.
- * Without a method it can be done only while none runs (ERR_BUSY).
+ * A change of the control plane. If a supervisor runs, it is requested over
+ * HTTP; otherwise .direct is called, in a transaction that keeps a supervisor
+ * from starting. Without a method, the change fails with ERR_BUSY while a
+ * supervisor runs.
  */
 struct cli_act {
 	const char *method;
-	const char *path; /* "/v1/agents/a": names checked or encoded already */
+	const char *path; /* "/v1/agents/a"; names are checked or encoded */
 	const char *body; /* JSON, or NULL */
 	int (*direct)(struct cli *cli, void *arg, struct err *e);
 	void *arg;
@@ -90,27 +91,28 @@ int cli_act(struct cli *cli, const struct cli_act *act, struct err *e);
  * whatever comes of this, so trouble here is a warning. */
 void cli_done_to(struct cli *cli, const char *act, const char *what);
 
-/* Asks the supervisor over its socket; the answer's body is added to `answer`
- * (may be NULL). The HTTP status, or -1 with the error that it had. */
+/* Sends a request to the supervisor; the response body is added to `answer`
+ * (may be NULL). Returns the HTTP status, or -1 with the error. */
 int cli_call(struct cli *cli, const char *method, const char *path,
 	     const char *body, struct buf *answer, struct err *e);
 
 /* Opens what the command needs (cli/needs.c). */
 int cli_open(struct cli *cli, struct err *e);
 
-/* The control plane for writing, for a command that needs it only sometimes. */
+/* Opens the control plane for writing, for commands that need it only
+ * sometimes. */
 int cli_open_control(struct cli *cli, struct err *e);
 
-/* The same, and makes the home and its control plane if there are none. */
+/* The same; creates the home and its control plane if they do not exist. */
 int cli_make_control(struct cli *cli, struct err *e);
 
-/* A file for cli->agent_name, which has none yet; cli->file is its row. */
+/* Creates the file of cli->agent_name; cli->file is its row. */
 int cli_make_file(struct cli *cli, struct err *e);
 
-/* A command that failed leaves the registry's row as it was. */
+/* A failed command does not change the row of the registry. */
 void cli_close(struct cli *cli, bool did_it);
 
-/* Help texts (cli/help/help.c). noun NULL: of skep itself. */
+/* Prints help (cli/help/help.c). noun NULL: help of skep itself. */
 void help_skep(FILE *to);
 void help_noun(FILE *to, const char *noun);
 void help_command(FILE *to, const struct command *c);

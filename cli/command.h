@@ -12,24 +12,24 @@
  */
 struct cli; /* cli/cli.h: the context of a command */
 
-/* What must be there before .run is called. Each brings with it what it cannot
- * do without: a database needs the home and the configuration. */
+/* What is opened before .run is called. Each need includes its prerequisites: a
+ * database needs the home and the configuration. */
 enum command_needs {
 	NEEDS_NOTHING = 0,
-	NEEDS_HOME = 1 << 0,          /* its path; nothing is made or opened */
-	NEEDS_CONFIG = 1 << 1,        /* skep.json, or the defaults */
+	NEEDS_HOME = 1 << 0,   /* the path; nothing is created or opened */
+	NEEDS_CONFIG = 1 << 1, /* skep.json, or the defaults */
 	NEEDS_CONTROL_READ = 1 << 2,  /* cli->control, for reading */
-	NEEDS_CONTROL_WRITE = 1 << 3, /* the same; write by cli_act */
-	NEEDS_CONTROL_MADE = 1 << 4,  /* the same; a missing home is made */
+	NEEDS_CONTROL_WRITE = 1 << 3, /* the same; change it with cli_act */
+	NEEDS_CONTROL_MADE = 1 << 4,  /* the same; creates a missing home */
 	NEEDS_AGENT_FILE = 1 << 5,    /* cli->agent; --agent is an option */
-	NEEDS_AGENT_MADE = 1 << 6,    /* the same; a missing file is made */
+	NEEDS_AGENT_MADE = 1 << 6,    /* the same; creates a missing file */
 	NEEDS_AGENT_MAYBE = 1 << 7,   /* the same; cli->agent.db is NULL if the
 				       * agent has no file yet */
-	NEEDS_SUPERVISOR = 1 << 8,    /* one must run: cli_call works */
-	NEEDS_AGENT_WORD = 1 << 9,    /* the first argument is the agent, as
+	NEEDS_SUPERVISOR = 1 << 8,  /* a supervisor must run: cli_call works */
+	NEEDS_AGENT_WORD = 1 << 9,  /* the first argument is the agent, as
 				       * AGENT[:NAMESPACE]; cli_arg(0) is the
 				       * argument after it */
-	NEEDS_NO_SETTING = 1 << 10,   /* works with the defaults if skep.json is
+	NEEDS_NO_SETTING = 1 << 10, /* works with the defaults if skep.json is
 				       * invalid, so that a typo there does not
 				       * keep a user from active runs */
 };
@@ -150,10 +150,10 @@ struct args {
  * are found by args_option even when the parse fails behind them. */
 int args_parse(struct args *a, int argc, char **argv, struct err *e);
 
-/* The value last given for an option, or NULL. */
+/* The last value of an option, or NULL. */
 const char *args_option(const struct args *a, const char *name);
 
-/* ERR_USAGE, with the nearest command or a list of the noun's verbs. */
+/* ERR_USAGE with a suggestion or the verbs of the noun. */
 int unknown_command(const char *noun, const char *word, struct err *e);
 
 #endif

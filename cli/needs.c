@@ -55,7 +55,8 @@ static int open_config(struct cli *cli, unsigned needs, struct err *e)
 	return 0;
 }
 
-/* Looks who writes the file before we open it in a way that could change it. */
+/* Checks whether a supervisor runs before the file is opened in a way that
+ * could change it. */
 static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 {
 	struct supervisor_row row;
@@ -92,7 +93,7 @@ static int missing(struct cli *cli, const char *path, struct err *e)
 	return -1;
 }
 
-/* Then a command that only reads can go on; changes fail with this error. */
+/* A command that only reads can continue; changes fail with this error. */
 static bool place_refused(const struct err *e)
 {
 	return e->code == ERR_FULL || e->code == ERR_READONLY;
@@ -118,7 +119,8 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 			return 0;
 		if (cli->supervised || e->code != ERR_VERSION)
 			return -1;
-		flags = 0; /* older: reading needs the new columns too */
+		/* an older schema: reading needs the new columns too */
+		flags = 0;
 	}
 	if (!control_open(&cli->control, &cli->home, flags, e))
 		return 0;
@@ -178,7 +180,8 @@ static void take_word(struct cli *cli, const char **agent)
 	a->nwords--;
 }
 
-/* The agent's files are read first, so that an edit is seen at this use. */
+/* Reads the definition files of the agent first, so that changes take
+ * effect. */
 static int name_agent(struct cli *cli, struct err *e)
 {
 	const char *name = cli_option(cli, "agent");
@@ -285,8 +288,8 @@ int cli_open(struct cli *cli, struct err *e)
 	return 0;
 }
 
-/* Sizes in the registry are kept near the truth, not exact at every moment; a
- * failure here takes nothing away from what the command did. */
+/* Sizes in the registry are approximate. A failure here does not fail the
+ * command. */
 static void note_seen(struct cli *cli)
 {
 	struct agent_database_row was = cli->file;

@@ -45,7 +45,7 @@ int output_end(struct output *o, struct err *e)
 		return 0;
 	if (errno == EPIPE)
 		return 0;
-	if (errno == 0) /* it failed earlier, and only that is known */
+	if (errno == 0) /* an earlier write failed; the reason is unknown */
 		return err_set(e, ERR_IO, "cannot write the output");
 	return err_errno_set(e, "writing output");
 }

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 /*
- * What commands print. Rows and objects are printed from their shape: as JSON,
- * or for people. Data never reaches a terminal with control characters in it.
- * Writing to a pipe that closed is no error of ours: the program ends quietly.
+ * The output of commands. Rows and objects are printed from their shape, as
+ * JSON or for users. Control characters in data are escaped on a terminal. If
+ * the reader of a pipe closes it, the program ends without an error.
  */
 struct output {
 	FILE *to; /* on a terminal a filter, which has no descriptor */
@@ -27,29 +27,28 @@ void output_init(struct output *o, FILE *to, bool json, bool no_colour);
 int output_end(struct output *o, struct err *e);
 
 /*
- * A list. `columns` names the fields that people see, in order, "name state
- * updated_at"; JSON has all fields. Rows are borrowed during the call only.
- * Widths are settled by the first rows, so a list of any length needs little
- * memory.
+ * A list. `columns` names the fields of the table in order, "name state
+ * updated_at"; JSON contains all fields. Rows are borrowed during the call. The
+ * first rows determine the widths, so long lists need little memory.
  */
 struct table;
 
 struct table *table_new(struct output *o, const struct shape *shape,
 			const char *columns);
 void table_add(struct table *t, const void *row);
-void table_end(struct table *t); /* prints what waits, frees */
+void table_end(struct table *t); /* prints buffered rows and frees the list */
 
-/* One thing: "field: value" lines, or one JSON object. */
+/* Prints an object: "field: value" lines, or one JSON object. */
 void output_object(struct output *o, const struct shape *shape,
 		   const void *obj);
 
-/* A JSON object that is ready as text (no newline): as it is, or as lines. */
+/* Prints a JSON object that is given as text without a newline. */
 void output_json(struct output *o, const char *text);
 
 /* A JSON document with line breaks: as it is, or on one line with --json. */
 int output_document(struct output *o, const char *text, struct err *e);
 
-/* For people only; nothing with --json. */
+/* For users only; prints nothing with --json. */
 void output_note(struct output *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -45,7 +45,7 @@ static void read_field(const cJSON *v, const struct field *f, void *out)
 		break;
 	case FIELD_json:
 	case FIELD_blob:
-		break; /* nobody shows them from here */
+		break; /* the caller does not print them */
 	}
 }
 

@@ -5,19 +5,19 @@
 #include "lib/base/id.h"
 #include "lib/json/json.h"
 
-/* What the supervisor answers, printed or taken apart. */
+/* Prints or parses responses of the supervisor. */
 
-/* The answer as JSON, which the caller frees; NULL with the reason. */
+/* Parses the response as JSON, which the caller frees; NULL with the error. */
 cJSON *remote_call(struct cli *cli, const char *method, const char *path,
 		   const char *body, struct err *e);
 
 /* Prints the items of a list as JSON, one object per line. */
 int remote_print_items(struct cli *cli, const char *path, struct err *e);
 
-/* Tells what a verb has done, as the supervisor said it. */
+/* Prints the result of a command. */
 void remote_done(struct cli *cli, const cJSON *answer);
 
-/* POSTs, and prints the answer's note for people, the object with --json. */
+/* POSTs, and prints the note of the response, or the object with --json. */
 int remote_post(struct cli *cli, const char *path, const char *body,
 		struct err *e);
 

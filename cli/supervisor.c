@@ -1,4 +1,4 @@
-/* Talking to the supervisor. */
+/* Requests to the supervisor. */
 #include "cli/cli.h"
 
 #include "cli/state/ops_cli.h"

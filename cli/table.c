@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define COLUMNS_MAX 24
-#define SETTLE_ROWS 256 /* rows that settle the widths */
+#define SETTLE_ROWS 256 /* rows that determine the widths */
 #define CELL_MAX    (1u << 20)
 #define NARROWEST   8
 #define NAME_LEAST  32 /* an id fits */
@@ -20,7 +20,7 @@ struct table {
 	int ncolumns;
 	int width[COLUMNS_MAX];
 	char **cells[SETTLE_ROWS];
-	int nrows; /* that wait for the widths */
+	int nrows; /* buffered until the widths are known */
 	bool settled;
 	struct arena arena;
 	struct buf line;

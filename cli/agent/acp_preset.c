@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP_MS 60000 /* they take seconds to start */
+#define KEEP_MS 60000 /* these agents take seconds to start */
 
 static const struct preset {
 	const char *name;
@@ -16,7 +16,7 @@ static const struct preset {
 	const char *pass;
 	const char *env;    /* NAME=VALUE … */
 	const char *writes; /* below the home directory */
-	int node;           /* the least version; 0: none */
+	int node;           /* minimum version of node; 0: none */
 	const char *needs;
 } presets[] = {
 #define PRESET(name, command, pass, env, writes, node, needs) \
@@ -40,7 +40,7 @@ const char *acp_preset_needs(const char *name)
 	return p ? p->needs : NULL;
 }
 
-/* A list of the words of a text, each with something before it. */
+/* Splits a text into words and adds a prefix to each. */
 static cJSON *words_of(const char *before, const char *text)
 {
 	cJSON *list = cJSON_CreateArray();
@@ -62,7 +62,7 @@ static void add_words(cJSON *config, const char *name, const char *text)
 		cJSON_AddItemToObject(config, name, words_of("", text));
 }
 
-/* Those that the definition sets itself stay. */
+/* Variables that the definition sets are kept. */
 static void add_env(cJSON *config, const char *text)
 {
 	cJSON *env = cJSON_GetObjectItemCaseSensitive(config, "env");
@@ -82,14 +82,14 @@ static void add_env(cJSON *config, const char *text)
 	}
 }
 
-/* They talk to their servers. */
+/* These agents need the network. */
 static void add_network(cJSON *def)
 {
 	if (!cJSON_HasObjectItem(def, "network"))
 		cJSON_AddStringToObject(def, "network", "host");
 }
 
-/* The sandbox hides the home directory, but for what is named. */
+/* The sandbox hides the home directory except for these paths. */
 static void add_paths(cJSON *def, const char *writes)
 {
 	const char *home = getenv("HOME");
@@ -103,7 +103,7 @@ static void add_paths(cJSON *def, const char *writes)
 	cJSON_AddItemToObject(paths, "write", words_of(before, writes));
 }
 
-/* A directory, or for a name with an ending a file of JSON. */
+/* Creates a directory or, for a name with an extension, a JSON file. */
 static int make_place(const char *home, const char *name, size_t n,
 		      struct err *e)
 {

@@ -31,7 +31,7 @@ static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 	return rc;
 }
 
-/* The words after the name: what the driver shall execute. */
+/* The arguments after the name are the command of the driver. */
 static void add_command(struct cli *cli, cJSON *config)
 {
 	cJSON *list;
@@ -46,7 +46,7 @@ static void add_command(struct cli *cli, cJSON *config)
 	cJSON_AddItemToObject(config, "command", list);
 }
 
-/* Options that are the driver's own settings. */
+/* Options that are settings of the driver. */
 static int add_settings(struct cli *cli, cJSON *config, struct err *e)
 {
 	static const char *const names[][2] = {{"endpoint", "endpoint"},
@@ -60,7 +60,7 @@ static int add_settings(struct cli *cli, cJSON *config, struct err *e)
 	return 0;
 }
 
-/* They go to "config", whose other members stay. */
+/* They go to "config", whose other members are kept. */
 static int add_config(struct cli *cli, const struct agent_row *row, cJSON *def,
 		      struct err *e)
 {
@@ -107,8 +107,8 @@ static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
 	return rc;
 }
 
-/* The places that it lets an agent write to are there from then on; whoever
- * names others sees to them himself. */
+/* Creates the paths that the preset may write to. Other paths are up to the
+ * user. */
 static int use_preset(struct cli *cli, cJSON *def, struct err *e)
 {
 	const char *name = cli_option(cli, "preset");
@@ -169,7 +169,8 @@ int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
 	agent_to_json(row, &definition);
 	json_begin_object(&body);
 	json_put_members(&body, definition.p);
-	if (row->is_default) /* no part of the definition, but of the ask */
+	/* a member of the request, not of the definition */
+	if (row->is_default)
 		json_put_bool(&body, "default", true);
 	json_end_object(&body);
 	act.body = body.p;

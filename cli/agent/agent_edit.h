@@ -30,7 +30,7 @@
 		       "such as config.stdin; VALUE is JSON or plain text; "  \
 		       "may be repeated")
 
-/* "KEY=VALUE" into an object: JSON where VALUE is some, else the text itself. */
+/* Adds "KEY=VALUE" to an object. VALUE is JSON if it parses, else a string. */
 int cli_set_member(cJSON *def, const char *pair, struct err *e);
 
 /* --set, --unset, --enable and --disable. A KEY with dots is a member inside of
@@ -38,17 +38,16 @@ int cli_set_member(cJSON *def, const char *pair, struct err *e);
 int agent_set_members(struct cli *cli, const struct agent_row *row, cJSON *def,
 		      struct err *e);
 
-/* Puts what the options say over *row. */
+/* Applies the options to *row. */
 int agent_edit(struct cli *cli, struct agent_row *row, struct err *e);
 
-/* Stores the definition, here or by the supervisor. */
+/* Stores the definition, through the supervisor if one runs. */
 int agent_store(struct cli *cli, struct agent_row *row, struct err *e);
 
 /* "/v1/agents/NAME" and what follows. */
 const char *agent_url(struct cli *cli, const char *name, const char *rest);
 
-/* Prints the agent as it is stored. The second prints one line for people, which
- * begins with the verb. */
+/* Prints the stored agent. */
 int agent_print(struct cli *cli, const char *name, struct err *e);
 int agent_print_stored(struct cli *cli, const char *name, const char *verb,
 		       struct err *e);

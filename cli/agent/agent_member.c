@@ -7,7 +7,7 @@
 
 #define KEY_SIZE 256
 
-/* JSON where the value is some, else the text itself. */
+/* JSON if the value parses, else a string. */
 static cJSON *value_of(const char *key, const char *text, struct err *e)
 {
 	struct err ignored;
@@ -16,8 +16,9 @@ static cJSON *value_of(const char *key, const char *text, struct err *e)
 	if (v)
 		return v;
 	if (*text ==
-	    '{') { /* meant as JSON; stored as text, it would fail later */
-		json_parse(key, text, strlen(text), e); /* says where */
+	    '{') { /* it looks like JSON; as a string it would fail later */
+		/* the error contains the position */
+		json_parse(key, text, strlen(text), e);
 		err_wrap(e, "--set");
 		e->code = ERR_USAGE;
 		return NULL;
@@ -84,7 +85,7 @@ static char *cut(char *path)
 	return path ? path + 1 : NULL;
 }
 
-/* The object of that name, made if it is absent. */
+/* The member with this name as an object, created if it is absent. */
 static cJSON *inner(cJSON *obj, const char *name, const char *full,
 		    struct err *e)
 {
@@ -121,7 +122,7 @@ static int begin_with_stored(cJSON *def, const char *spec, const char *name,
 	return 0;
 }
 
-/* Takes v; NULL removes the member. */
+/* Sets a member; takes v. NULL deletes the member. */
 static int set_path(cJSON *def, const char *spec, const char *full, cJSON *v,
 		    struct err *e)
 {
@@ -148,7 +149,7 @@ static int set_path(cJSON *def, const char *spec, const char *full, cJSON *v,
 	}
 	if (v)
 		set_member(obj, name, v);
-	else if (obj == def) /* null removes a stored member */
+	else if (obj == def) /* null deletes a stored member */
 		set_member(obj, name, cJSON_CreateNull());
 	else
 		cJSON_DeleteItemFromObjectCaseSensitive(obj, name);

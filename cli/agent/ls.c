@@ -3,8 +3,8 @@
 
 #define PAGE 200
 
-/* Definitions in files are taken in first; a broken one is named and the list
- * goes on. */
+/* Reads definitions in files first; an invalid one is reported, and the list
+ * continues. */
 static int take_files(struct cli *cli, struct err *e)
 {
 	struct buf bad = BUF_MAX(65536);

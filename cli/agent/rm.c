@@ -6,7 +6,7 @@
 struct removal {
 	const char *name;
 	bool purge;
-	const char *path; /* of the database, to be removed here */
+	const char *path; /* path of the database to be deleted */
 };
 
 static int remove_agent(struct cli *cli, void *arg, struct err *e)

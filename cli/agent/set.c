@@ -14,8 +14,8 @@ static int move_file(struct cli *cli, void *name, struct err *e)
 	return registry_move(cli->control, name, cli_option(cli, "file"), e);
 }
 
-/* A definition that lies in a file is changed there: the next use would put
- * the file over what was set here. */
+/* A definition in a file must be changed there, since the file overrides the
+ * stored definition. */
 static int refuse_files(struct cli *cli, const struct agent_row *row,
 			struct err *e)
 {
@@ -44,7 +44,7 @@ static int refuse_files(struct cli *cli, const struct agent_row *row,
 	return rc;
 }
 
-/* The supervisor may work in another directory than we. */
+/* The supervisor may have another working directory. */
 static int set_file(struct cli *cli, void *name, struct err *e)
 {
 	const char *path = cli_option(cli, "file");

@@ -64,7 +64,7 @@ static int start_trial(struct cli *cli, const char *driver, struct trial *t,
 	return t->pid < 0 ? err_errno_set(e, "fork") : 0;
 }
 
-/* One line of the report, shown as it comes. */
+/* Prints a line of the report at once. */
 static int show_step(struct cli *cli, struct table *t, const char *line,
 		     struct err *e)
 {

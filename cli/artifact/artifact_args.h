@@ -14,7 +14,7 @@
 		OPTION(TEXT, 0, "kind", "TEXT",                            \
 		       "with --owner: its kind (default file)")
 
-/* The key that --run, --call, --owner, --kind and a name say. */
+/* The key from --run, --call, --owner, --kind and a name. */
 int artifact_key_of(struct cli *cli, const char *name, struct artifact_key *key,
 		    struct err *e);
 

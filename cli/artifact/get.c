@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A terminal acts on bytes that are not text: they go to files and pipes. */
+/* Binary data is not written to a terminal, which would interpret it. */
 static int check_terminal(const struct artifact_row *row, struct err *e)
 {
 	if (!isatty(STDOUT_FILENO) ||

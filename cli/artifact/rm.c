@@ -6,7 +6,7 @@ static int rm(struct cli *cli, struct err *e)
 {
 	struct artifact_row row;
 
-	/* space is freed here too: nobody else may come by for a long time */
+	/* free the space now, since no other command may run for a long time */
 	if (artifact_need(cli, &row, e) ||
 	    artifact_delete(cli->agent.db, row.aid, e) < 0 ||
 	    artifact_sweep(cli->agent.db, 0, SWEEP_CHUNKS, e) < 0)

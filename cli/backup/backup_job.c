@@ -1,5 +1,5 @@
-/* Making a backup, for `skep backup create` and for commands that want one
- * before they change something. */
+/* Creates backups, for `skep backup create` and for commands that make one
+ * before a change. */
 #include "cli/backup/backup_job.h"
 
 #include "cli/state/ops_cli.h"
@@ -120,7 +120,7 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 		  : write_file(&ask, row->path, &sum, e);
 	ops_bar_end(&bar);
 	set_backup_outcome(row, rc, &sum, e, &cli->arena);
-	/* what went wrong first is what is told */
+	/* report the first error */
 	return ops_backup_note(cli, row, rc ? &ignored : e) || rc ? -1 : 0;
 }
 

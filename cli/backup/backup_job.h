@@ -11,8 +11,9 @@ struct backup_job_options {
 	bool with_workspaces, zstd;
 };
 
-/* Makes it, with progress, and keeps its row; *row's texts live as long as the
- * command. A backup that lacks something is done, and row->problem says what. */
+/* Creates the backup, shows progress and records its row. Texts in *row are
+ * valid as long as the command. An incomplete backup succeeds, and row->problem
+ * names what is missing. */
 int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 		    struct backup_run_row *row, struct err *e);
 

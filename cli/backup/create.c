@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that is gone already counts as removed. */
+/* A file that does not exist counts as deleted. */
 static int delete_backup_file(struct cli *cli,
 			      const struct backup_run_kept_row *old,
 			      struct err *e)
@@ -27,7 +27,7 @@ static int delete_backup_file(struct cli *cli,
 	return n < 0 ? -1 : 0;
 }
 
-/* Only what the schedule made; a person's backups are theirs. */
+/* Deletes only scheduled backups, not those that users created. */
 static int retain(struct cli *cli, int64_t keep, struct err *e)
 {
 	struct backup_run_kept_row *rows;

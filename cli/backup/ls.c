@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* A row that says running, of a process that is gone, or a done one whose file
- * is gone, tells more when it says so. */
+/* Marks running backups whose process has ended, and finished ones whose file
+ * is missing. */
 static void amend(struct cli *cli, void *arg)
 {
 	struct backup_run_row *row = arg;

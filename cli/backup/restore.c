@@ -118,7 +118,7 @@ static int check_options(struct cli *cli, const struct restore_options *ask,
 	return 0;
 }
 
-/* Where the agent's file is, or will be. */
+/* The current or future path of the agent file. */
 static const char *directory(struct cli *cli, const struct swap *w, bool found,
 			     struct err *e)
 {
@@ -165,7 +165,7 @@ static int activate(struct cli *cli, struct restore_options *ask,
 			      ask->id);
 	if (restore_agent(ask, w.path, found ? NULL : &definition, out,
 			  &cli->arena, e)) {
-		(void)rmdir(dir); /* if nothing is in it: it was made here */
+		(void)rmdir(dir); /* if it is empty: this command created it */
 		return -1;
 	}
 	if (!found && introduce(cli, &w, &definition, e)) {

@@ -31,7 +31,8 @@ static void print_manifest(struct cli *cli, const struct manifest *m,
 		    text_human_bytes(sum->bytes, bytes), m->head.home);
 }
 
-/* In the temporary directory: an archive can be verified where no home is. */
+/* Uses the temporary directory, since an archive can be verified without a
+ * home. */
 static int verify(struct cli *cli, struct err *e)
 {
 	const char *path = cli_arg(cli, 0), *tmp = home_env("TMPDIR");

@@ -9,7 +9,7 @@
 
 #define SECRET_BYTES 32
 
-/* A webhook without a secret would be refused: it gets one. */
+/* Creates a secret for a webhook, which needs one. */
 static int make_secret(struct cli *cli, const cJSON *def, struct err *e)
 {
 	const char *name = json_text(cJSON_GetObjectItem(def, "config"),
@@ -51,7 +51,7 @@ static int refuse_known(struct cli *cli, const char *name, struct err *e)
 		       name);
 }
 
-/* Wrong settings must not leave a secret behind. */
+/* Deletes the secret again if the settings are invalid. */
 static int check_settings(struct cli *cli, const char *kind, const cJSON *def,
 			  struct err *e)
 {

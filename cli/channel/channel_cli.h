@@ -6,28 +6,28 @@
 
 /* Shared by the commands on channels, deliveries and messages. */
 
-/* A text as one segment of a path or a value of a query. */
+/* Encodes a text as a path segment or a query value. */
 const char *url_text(struct cli *cli, const char *text);
 
-/* Without a supervisor nobody uses it, whatever the last one left in the row. */
+/* Without a supervisor a channel is not in use, whatever its row says. */
 void channel_judge_from_outside(const struct cli *cli, struct channel_row *row);
 
-/* Prints the channel as it is stored. */
+/* Prints the stored channel. */
 int channel_print(struct cli *cli, const char *name, struct err *e);
 
-/* Stores a definition, here or by the supervisor. */
+/* Stores a definition, through the supervisor if one runs. */
 int channel_store(struct cli *cli, const char *name, const cJSON *def,
 		  struct err *e);
 
-/* POSTs to "/v1/WHAT/ID/VERB" for the command's first word, an id of that
- * kind, and prints what came of it. */
+/* POSTs to "/v1/WHAT/ID/VERB" with the first argument, an id of that kind, and
+ * prints the result. */
 /* NULL: no id */
 const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
 		      const char *verb, struct err *e);
 int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 	       const char *verb, struct err *e);
 
-/* POSTs, and prints the messages that come back: how many. */
+/* POSTs, and prints the messages of the response; returns their number. */
 int print_messages(struct cli *cli, const char *path, struct err *e);
 
 /* The i-th argument, AGENT[/SESSION]; without a session it is NULL. */
@@ -39,8 +39,8 @@ int address_arg(struct cli *cli, int i, struct address *a, struct err *e);
 /* ERR_INVALID for text that JSON cannot carry unchanged. */
 int check_said(const struct buf *text, struct err *e);
 
-/* The --set options into def's "config"; the words from the `first` on into its
- * "command", if there are any. */
+/* Sets "config" of def from the --set options, and "command" from the arguments
+ * from `first` on, if there are any. */
 int channel_settings(struct cli *cli, cJSON *def, struct err *e);
 void channel_command(struct cli *cli, int first, cJSON *def);
 

@@ -13,7 +13,7 @@
 
 #define LOG_MAX (16u << 20)
 #define LOOK_MS 100
-#define LINES   100 /* as many as over HTTP */
+#define LINES   100 /* like the limit over HTTP */
 
 /* With --json each line is an object. */
 static void print_lines(struct cli *cli, const char *p, size_t n)
@@ -41,7 +41,7 @@ static void print_lines(struct cli *cli, const char *p, size_t n)
 	buf_fini(&b);
 }
 
-/* What was added since; whole lines, unless the rest was cut off. */
+/* Prints what was appended; only whole lines, unless the file was rotated. */
 static int print_new(struct cli *cli, int fd, struct buf *b, struct err *e)
 {
 	const char *end;
@@ -56,7 +56,7 @@ static int print_new(struct cli *cli, int fd, struct buf *b, struct err *e)
 	return output_end(&cli->out, e);
 }
 
-/* Is the file of this name still the one that is open? */
+/* Does the path still name the open file? */
 static bool is_same(int fd, const char *path)
 {
 	struct stat a, b;
@@ -65,7 +65,7 @@ static bool is_same(int fd, const char *path)
 	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* Whoever reads us has gone, or time goes by. */
+/* Waits; returns whether the reader of stdout has closed it. */
 static bool wait_a_little(const struct cli *cli)
 {
 	struct pollfd out = {.fd = cli->out.fd};
@@ -73,7 +73,8 @@ static bool wait_a_little(const struct cli *cli)
 	return poll(&out, 1, LOOK_MS) <= 0 && !ferror(cli->out.to);
 }
 
-/* Until interrupted; over rotations. fd -1: it is not there yet. */
+/* Follows the log until interrupted, also after rotations. fd -1: the file does
+ * not exist yet. */
 static int follow_log(struct cli *cli, const char *path, int fd, struct err *e)
 {
 	struct buf b = BUF_MAX(LOG_MAX);
@@ -96,7 +97,7 @@ static int follow_log(struct cli *cli, const char *path, int fd, struct err *e)
 	return rc;
 }
 
-/* The end of both files; the newer one stays open behind what was printed. */
+/* Prints the end of both files; the newer one stays open for the follow. */
 static int print_end(struct cli *cli, const char *path, int *fd, struct err *e)
 {
 	struct buf b = BUF_MAX(LOG_MAX);

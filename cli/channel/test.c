@@ -28,7 +28,7 @@ static int send_test(struct cli *cli, struct id *id, struct err *e)
 	return made ? 0 : -1;
 }
 
-/* Until it is over, or nobody knows, or the time is. */
+/* Waits until the delivery has ended or is unknown, or the time is up. */
 static int wait_for_delivery(struct cli *cli, const char *id,
 			     struct delivery_row *row, struct err *e)
 {
@@ -52,7 +52,7 @@ static int wait_for_delivery(struct cli *cli, const char *id,
 	return found < 0 ? -1 : 0;
 }
 
-/* Why it waits, if nobody has tried yet: how the channel is. */
+/* If there was no attempt yet, the state of the channel explains why. */
 static const char *why(struct cli *cli, const struct delivery_row *row)
 {
 	struct channel_row c;

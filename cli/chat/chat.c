@@ -13,7 +13,7 @@
 
 struct chat {
 	struct talk_line line;
-	bool terminal; /* somebody sits there: a failure is said, and it goes on */
+	bool terminal; /* interactive: report a failure and continue */
 };
 
 /* --- Ctrl-C stops the answer, not the chat ------------------------------ */
@@ -90,7 +90,7 @@ static int exchange(struct chat *c, const char *text, size_t n, struct err *e)
 	return rc;
 }
 
-/* On a terminal a failed line is said, and the next one may do better. */
+/* On a terminal a failed line is reported, and the chat continues. */
 static int forgive(const struct chat *c, int rc, const struct err *e)
 {
 	if (rc == 0 || !c->terminal || e->code == ERR_UNAVAILABLE ||
@@ -119,7 +119,7 @@ static int converse(struct chat *c, struct err *e)
 	int rc = 0, more = 1;
 	bool mine;
 
-	/* What was missed; a conversation that is new has nothing. */
+	/* Shows missed messages; a new conversation has none. */
 	if (c->terminal)
 		while (talk_hear(&c->line, MISSED_MS, &none, &mine, e) > 0)
 			;
@@ -136,7 +136,7 @@ static int converse(struct chat *c, struct err *e)
 	free(line);
 	if (rc == 0 && c->terminal)
 		fputc('\n', c->line.cli->out.to);
-	/* The last one is acknowledged; and what has come since is shown. */
+	/* Acknowledges the last message and shows later ones. */
 	while (rc == 0 && c->line.acked[0] && more > 0)
 		more = talk_hear(&c->line, 0, &none, &mine, e);
 	return rc || more < 0 ? -1 : 0;

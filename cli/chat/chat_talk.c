@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #define SLOTS    64
-#define AWAY_MAX INT64_C(120000) /* ms that a supervisor may be away */
+#define AWAY_MAX INT64_C(120000) /* ms to wait for a supervisor that is away */
 #define AWAY_US  200000
 
 /* --- a conversation of our own ---------------------------------------- */
 
-/* A name in the abstract namespace: free again when we are gone, however. */
+/* A name in the abstract namespace is released when the process ends in any
+ * way. */
 static int take_name(const struct talk_line *t, const char *peer)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -107,7 +108,8 @@ void talk_close(struct talk_line *t)
 		close(t->slot);
 }
 
-/* --- asking, also over a restart -------------------------------------- */
+/* --- requests, also across a restart
+ * ------------------------------------------ */
 
 static int request_with_retry(struct talk_line *t, const char *method,
 			      const char *path, const char *body,
@@ -169,7 +171,8 @@ int talk_say(struct talk_line *t, const char *text, struct talk_said *said,
 	return 0;
 }
 
-/* --- hearing ---------------------------------------------------------- */
+/* --- receiving
+ * ------------------------------------------------------------- */
 
 static void print_message(struct talk_line *t, const cJSON *m, const char *json)
 {
@@ -214,7 +217,7 @@ int talk_hear(struct talk_line *t, int wait, const struct talk_said *said,
 	if (m) {
 		print_message(t, m, answer.p);
 		*mine = !strcmp(json_text(m, "reply_to", ""), said->id.text);
-		/* What nobody could read was not shown. */
+		/* A message that could not be printed was not shown. */
 		if (output_end(&t->cli->out, e) || ferror(t->cli->out.to))
 			rc = -1;
 		else

@@ -13,32 +13,32 @@
 struct talk_line {
 	struct cli *cli;
 	const char *channel, *sender, *agent, *session;
-	const char *peer;    /* talk_open chooses it */
-	int slot;            /* holds it while we live */
-	char acked[ID_SIZE]; /* shown, to be acknowledged */
-	bool is_away;        /* the supervisor is, and that was said */
+	const char *peer;    /* chosen by talk_open */
+	int slot;            /* reserves it while the process runs */
+	char acked[ID_SIZE]; /* last shown message, to be acknowledged */
+	bool is_away;        /* the supervisor is away, and this was reported */
 };
 
-/* Checks agent and channel, and takes a conversation that no other chat of this
- * user has open: each gets the answers to its own lines. */
+/* Checks agent and channel, and opens a conversation that no other chat of this
+ * user uses, so that each gets the answers to its own lines. */
 int talk_open(struct talk_line *t, struct err *e);
 void talk_close(struct talk_line *t);
 
 struct talk_said {
-	struct id id;      /* ours: what an answer names */
-	struct id inbound; /* the row that it became */
+	struct id id;      /* our id, which the answer refers to */
+	struct id inbound; /* id of the inbound row */
 };
 
 int talk_say(struct talk_line *t, const char *text, struct talk_said *said,
 	     struct err *e);
 
-/* The next message: 1 with it printed, 0 if none came in `wait` ms, -1. *mine:
- * it answers what was said. */
+/* Receives and prints the next message: 1, 0 if none came in `wait` ms, or -1.
+ * *mine: it answers the last line. */
 int talk_hear(struct talk_line *t, int wait, const struct talk_said *said,
 	      bool *mine, struct err *e);
 
-/* 1 while an answer may still come; 0: the run is over; -1 says how it failed.
- * `run` is its id, or "" if it has none. */
+/* Returns 1 while an answer may still come, 0 if the run is over, -1 with the
+ * error if it failed. run: its id, or "". */
 int talk_may_come(struct talk_line *t, const struct talk_said *said,
 		  char run[ID_SIZE], struct err *e);
 

@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 /*
- * `skep demo`: a home of its own, a supervisor, eight agents, concurrent runs;
- * some are cancelled, a worker and the supervisor are killed, and at the end the
- * books are checked against the files.
+ * `skep demo`: a home of its own, a supervisor, eight agents, concurrent runs.
+ * Some runs are cancelled, a worker and the supervisor are killed, and at the
+ * end the results are checked against the files.
  */
 #define DEMO_AGENTS 8
 #define DEMO_RUNS   512 /* at most */

@@ -21,10 +21,10 @@ void daemon_print(struct cli *cli, int64_t pid, bool changed);
 /* Becomes skepd; returns only on failure. */
 int daemon_foreground(struct cli *cli, struct err *e);
 
-/* Asks it to go ("restart", "down", "down-now") and waits until it is gone. */
+/* Requests the end ("restart", "down", "down-now") and waits for it. */
 int daemon_stop(struct cli *cli, const char *intent, struct err *e);
 
-/* Ends a watchdog that waits for its next start of skepd; false if none runs. */
+/* Ends a watchdog that waits to restart skepd; false if none runs. */
 bool daemon_end_watchdog(struct cli *cli);
 
 /* ERR_MOVED, with what to do, if the supervisor of this home has lost a file of
@@ -35,14 +35,14 @@ int daemon_in_place(struct cli *cli, struct err *e);
  * one: -1 with the reason, for a restart that would leave none. */
 int daemon_check(struct cli *cli, struct err *e);
 
-/* -1: no supervisor runs, with what is known about the last one. */
+/* Fails if no supervisor runs, with what is known about the last one. */
 int daemon_absent(struct cli *cli, struct err *e);
 
 /* -1: a supervisor runs that the control plane does not name. It has lost its
  * file, and another one must not take its name. */
 int daemon_nameless(struct cli *cli, struct err *e);
 
-/* The same, with the control plane at hand. */
+/* The same, with an open control plane. */
 int daemon_named(struct cli *cli, struct sql *db, struct supervisor_row *row,
 		 struct err *e);
 

@@ -17,7 +17,7 @@ struct patient {
 		struct finding f;
 	} * all;
 	int n, cap;
-	const char *backup; /* made before anything was mended */
+	const char *backup; /* created before the first repair */
 };
 
 static void found(void *arg, enum finding_code code, struct finding *f)
@@ -41,7 +41,7 @@ static bool anything_to_fix(const struct patient *p)
 	return false;
 }
 
-/* First a backup, unless there is nothing yet that could be copied. */
+/* Creates a backup before repairs, if there is anything to copy. */
 static int save_first(struct cli *cli, const char **made, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
@@ -57,7 +57,7 @@ static int save_first(struct cli *cli, const char **made, struct err *e)
 	return 0;
 }
 
-/* What was done, by finding and subject. */
+/* Prints the repairs by finding and subject. */
 static int note_fixes(const struct patient *p, struct err *e)
 {
 	struct buf b = BUF_MAX(1u << 20);
@@ -164,7 +164,7 @@ static void print_findings(const struct patient *p)
 	}
 }
 
-/* What is left, by the worst of it. */
+/* The exit status by the worst finding that is left. */
 static int report_severity(const struct patient *p, struct err *e)
 {
 	int count[3] = {0};

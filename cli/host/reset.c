@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Nobody else may have it open; one that cannot be opened is nobody's. */
+/* No other process may have it open. A file that cannot be opened is not in
+ * use. */
 static int refuse_open(const char *path, struct err *e)
 {
 	struct sql *db;

@@ -4,11 +4,11 @@
 #include "cli/cli.h"
 #include "ops/migrate/migrate.h"
 
-/* Writes rows of the control plane for a migration: itself, or by the supervisor
- * that runs. */
+/* Writes rows of an import to the control plane, through the supervisor if one
+ * runs. */
 struct migrate_host import_cli_host(struct cli *cli);
 
-/* What plan and apply share: the table of pieces. */
+/* The table of items, for plan and apply. */
 struct import_view {
 	struct cli *cli;
 	struct table *t;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The live runs of each, judged, decide how it is; the rest are counted. */
+/* The health of an invocation depends on its active runs; the others are
+ * counted. */
 static int set_invocation_states(struct cli *cli, struct invocation_row *rows,
 				 int n, struct err *e)
 {

@@ -3,8 +3,8 @@
 
 #include "lib/base/buf.h"
 
-/* Appends {"name": …, "base64": …} with the bytes of a file, under the file's
- * own name; "-" is standard input. skepd sees by the bytes what it is. */
+/* Appends {"name": …, "base64": …} with the content of a file and its name; "-"
+ * is standard input. skepd detects the type from the content. */
 int attachment_add(const char *path, struct buf *json, struct err *e);
 
 #endif

@@ -5,12 +5,12 @@
 #include "schema/agent/transcript/history.h"
 #include "schema/agent/transcript/tail.h"
 
-/* Transcripts, for people and as JSON lines. */
+/* Prints transcripts, for users or as JSON lines. */
 
-/* What is new while a session grows: an event, or more of a part. */
+/* Prints a new event or a new piece of a part. */
 void event_print_new(struct cli *cli, const struct tail_item *item);
 
-/* All events of a history, page by page, from seq `after` on. */
+/* Prints all events of a history after the seq `after`. */
 int event_print_all(struct cli *cli, const struct history *h, int64_t after,
 		    struct err *e);
 

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-/* The table of what runs now, for ps and top. */
+/* The table of active runs, for ps and top. */
 struct live_view {
 	const char *agent, *tag, *invocation; /* only these; NULL: all */
 	int64_t queued; /* queued runs to list; 0: only active ones */

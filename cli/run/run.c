@@ -127,7 +127,8 @@ static int print_answer(struct cli *cli, const struct run_row *row,
 	return rc < 0 ? -1 : 0;
 }
 
-/* With --follow and --wait to the run's end, whose outcome is ours. */
+/* With --follow or --wait, waits for the end of the run; its outcome is that of
+ * the command. */
 static int see_through(struct cli *cli, const cJSON *made, struct err *e)
 {
 	struct run_view v = {

@@ -27,7 +27,7 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 	return found < 0 ? -1 : 0;
 }
 
-/* 1 if it is over, 0 if not. */
+/* Returns 1 if the run is over, 0 if not, or -1. */
 static int is_over(struct cli *cli, const char *id, struct err *e)
 {
 	struct arena a = {0};
@@ -62,7 +62,7 @@ static int quiet_item(void *arg, const struct tail *t,
 	return 0;
 }
 
-/* Everything that is there now. */
+/* Prints all available events. */
 static int print_new_events(struct cli *cli, struct tail *t, bool quiet,
 			    struct err *e)
 {
@@ -88,7 +88,7 @@ int run_view_open_file(struct cli *cli, const char *agent, struct err *e)
 	return found;
 }
 
-/* Looks whether it is over before reading, so that nothing is missed. */
+/* Checks whether the run is over before reading, so that no event is missed. */
 static int read_to_end(struct cli *cli, const struct run_view *v,
 		       const char *agent, struct tail *t, struct err *e)
 {

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-/* A run as commands see it: its row, and what it writes. */
+/* The row and the output of a run. */
 
 /* The row; ERR_NOTFOUND names the run. */
 int run_view_get(struct cli *cli, const char *id, struct run_row *row,
@@ -13,11 +13,11 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
  * it comes with the agent's first run. */
 int run_view_open_file(struct cli *cli, const char *agent, struct err *e);
 
-/* Prints what the run wrote; with `follow` until it is over, across restarts of
- * the supervisor; `quiet` waits and prints nothing. */
+/* Prints the output of a run; with `follow` until it is over, across restarts
+ * of the supervisor; with `quiet` waits without printing. */
 struct run_view {
 	const char *id;
-	const char *after; /* cursor to begin behind, or NULL */
+	const char *after; /* cursor to start after, or NULL */
 	bool follow;
 	bool quiet;
 };

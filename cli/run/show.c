@@ -20,7 +20,7 @@ static int print_rows(struct cli *cli, unsigned query, const void *in,
 	return sql_end(&it, e);
 }
 
-/* For people: what became of what it said. */
+/* Prints the deliveries of the run for users. */
 static void tell_deliveries(struct cli *cli, const char *run, const char *list)
 {
 	struct err e = {0};
@@ -38,8 +38,7 @@ static void tell_deliveries(struct cli *cli, const char *run, const char *list)
 	cJSON_Delete(items);
 }
 
-/* Without the agent's file the run is shown all the same: that may be just why
- * somebody looks. */
+/* The run is shown even without its agent file, which may be the problem. */
 static const char *read_deliveries(struct cli *cli, struct run_row *row)
 {
 	const char *sent;

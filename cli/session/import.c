@@ -24,7 +24,7 @@ struct source {
 	struct progress progress;
 };
 
-/* getline would take a line of any length into memory: this one stops. */
+/* Like getline, with a limit for the length of a line. */
 static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 {
 	struct source *s = ctx;
@@ -66,7 +66,7 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 			     s, &r, e);
 	progress_end(&s->progress);
 	if (rc) {
-		/* whatever is wrong is wrong in the data, not in the call */
+		/* an error in the data, not in the arguments */
 		e->code = e->code == ERR_USAGE ? ERR_INVALID : e->code;
 		return err_wrap(e, "%s", s->name);
 	}

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What the row does not say: how much there is, and what it cost. */
+/* Adds counts and costs, which the row does not contain. */
 #define SESSION_FACTS(F, S)      \
 	F(S, text, locator)      \
 	F(S, i64, last_seq)      \

@@ -15,7 +15,7 @@ static int print_item(void *arg, const struct tail *t,
 	return 0;
 }
 
-/* Where to begin: the cursor that was given, or so many events from the end. */
+/* The start position: the given cursor, or a number of events from the end. */
 static int first_cursor(struct cli *cli, const char **out, struct err *e)
 {
 	struct session_row row;
@@ -33,7 +33,7 @@ static int first_cursor(struct cli *cli, const char **out, struct err *e)
 	return 0;
 }
 
-/* With --follow for ever: until the reader goes or the person has enough. */
+/* With --follow, runs until stdout is closed or the user interrupts it. */
 static int read_on(struct cli *cli, struct tail *t, struct follow *f,
 		   struct err *e)
 {
@@ -62,7 +62,7 @@ static int session_tail(struct cli *cli, struct err *e)
 	if (!cli_flag(cli, "follow")) {
 		rc = read_on(cli, t, NULL, e);
 	} else {
-		/* watch before the first look, or a commit between is missed */
+		/* watch before the first read, so that no commit is missed */
 		rc = follow_open(&f, sql_path(cli->agent.db), e);
 		if (!rc) {
 			rc = read_on(cli, t, &f, e);

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define WAL_BYTES  (1 << 20) /* a longer log is emptied */
-#define FREE_BYTES (1 << 20) /* more free space than this is given back … */
+#define WAL_BYTES  (1 << 20) /* a longer WAL is truncated */
+#define FREE_BYTES (1 << 20) /* more free space than this is returned … */
 #define FREE_PART  4         /* … if it is at least a quarter of the file */
 #define SWEEP_MAX  2000
 #define DEAD_MS    3600000
@@ -31,7 +31,7 @@ SHAPE_DECLARE(tended, TENDED);
 SHAPE_DEFINE(tended, TENDED);
 
 struct job {
-	int64_t since; /* files that did not change since then are left alone */
+	int64_t since; /* files without changes since then are skipped */
 	struct tended sum;
 	struct readers *readers;
 };

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define NAMES_MAX 65536
-/* A tenth of the weight of a run: with 19, a busy machine would starve it. */
+/* A tenth of the CPU weight of a run; nice 19 would starve on a busy
+ * machine. */
 #define STEP_BACK 10
 
 static void at(void *arg, int64_t done, int64_t total)

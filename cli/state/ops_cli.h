@@ -4,9 +4,9 @@
 #include "cli/cli.h"
 #include "ops/progress.h"
 
-/* What the commands of operators share. */
+/* Shared by the maintenance commands. */
 
-/* A bar for work of ops/: begins with the first call, ends with ops_bar_end. */
+/* A progress bar for functions of ops/; it starts with the first call. */
 struct ops_bar {
 	const struct output *out;
 	const char *what;
@@ -18,23 +18,24 @@ struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
 			const char *what);
 void ops_bar_end(struct ops_bar *b);
 
-/* Others come first: little weight on processor and disk. Not for who holds write
- * locks: a holder that is kept from running keeps everybody waiting. */
+/* Lowers CPU and I/O priority. Not for processes that hold write locks, since
+ * others would wait for them. */
 void ops_step_back(void);
 
-/* The row of a backup, by the supervisor if one runs. */
+/* Records the row of a backup, through the supervisor if one runs. */
 int ops_backup_note(struct cli *cli, struct backup_run_row *row, struct err *e);
 
 /* An audit row, likewise. */
 int ops_audit(struct cli *cli, const char *act, const char *subject,
 	      const char *detail, struct err *e);
 
-/* Has the supervisor do a slice, again and again until nothing is left: how many
- * rows in all, or -1. */
+/* Lets the supervisor run slices until nothing is left; returns the number of
+ * rows, or -1. */
 int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
 		       struct err *e);
 
-/* An archive to read, "-" is stdin; its size, or 0. The fd, or -1. */
+/* Opens an archive for reading ("-" is stdin) and sets its size, or 0. Returns
+ * the descriptor, or -1. */
 int ops_open_archive(const char *path, int64_t *size, struct err *e);
 
 /* A backup of the whole home before something is changed, of kind `kind`, into

@@ -22,7 +22,7 @@
 
 struct job {
 	struct prune_options ask;
-	struct workdir dry; /* not open: it is the deed */
+	struct workdir dry; /* open only in a dry run */
 	struct table *t;
 	struct pruned one, sum;
 	char edge[64];

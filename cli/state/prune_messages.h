@@ -4,10 +4,10 @@
 #include "cli/cli.h"
 #include "schema/control/channel/retention.h"
 
-/* The part of `skep state prune` that removes old messages. */
+/* The part of `skep state prune` that deletes old messages. */
 void prune_messages_begin(struct cli *cli, struct retire *r, int64_t before);
 
-/* By the supervisor if one runs, else here; r->sum has what went. */
+/* Deletes them, through the supervisor if one runs; r->sum counts the rows. */
 int prune_messages(struct cli *cli, struct retire *r, struct err *e);
 
 /* In a copy, inside the caller's transaction. */

@@ -19,7 +19,7 @@ SHAPE_DEFINE(nulled, NULLED);
 
 struct job {
 	int64_t before, events, sum;
-	struct workdir dry; /* not open: it is the deed */
+	struct workdir dry; /* open only in a dry run */
 	struct table *t;
 };
 

@@ -16,7 +16,7 @@ static void print_members(struct cli *cli, const char *title, const char *json)
 	cJSON_ArrayForEach(v, root)
 	{
 		if (cJSON_IsNumber(v) && v->valuedouble == 0)
-			continue; /* empty tables say nothing */
+			continue; /* skip empty tables */
 		buf_addf(&line, "%s%s ", line.n ? ", " : "", v->string);
 		json_add(&line, v);
 	}
@@ -26,7 +26,7 @@ static void print_members(struct cli *cli, const char *title, const char *json)
 	buf_fini(&line);
 }
 
-/* Long readers keep the log from shrinking; they are named. */
+/* Lists processes whose long reads keep the WAL from shrinking. */
 static void find_readers(struct cli *cli, struct readers *now, struct stats *s)
 {
 	struct buf b = BUF_MAX(1 << 20);
@@ -96,7 +96,7 @@ static void read_skepd(struct cli *cli, const struct stats *control,
 	cJSON_Delete(json);
 }
 
-/* A file that cannot be read is a line in the answer, not the end of it. */
+/* A file that cannot be read is reported, and the list continues. */
 static void read_agent(struct cli *cli, const struct agent_database_row *row,
 		       struct stats *s)
 {

@@ -24,11 +24,11 @@ SHAPE_DEFINE(vacuumed, VACUUMED);
 
 struct job {
 	bool incremental;
-	bool halfway; /* of the control plane only what can be had in slices */
+	bool halfway; /* the control plane is vacuumed incrementally only */
 	struct table *t;
 };
 
-/* VACUUM keeps every writer out until it is done. */
+/* VACUUM blocks all writers until it ends. */
 static int refuse_runs(struct cli *cli, const char *agent, struct err *e)
 {
 	struct run_open_row *rows;
@@ -88,7 +88,7 @@ static int vacuum_file(struct cli *cli, const struct agent_database_row *row,
 	return rc;
 }
 
-/* The file itself shrinks when its log is next moved into it. */
+/* The file shrinks with the next checkpoint. */
 static int bytes_in(struct sql *db, int64_t *out, struct err *e)
 {
 	int64_t size;
@@ -100,7 +100,7 @@ static int bytes_in(struct sql *db, int64_t *out, struct err *e)
 	return 0;
 }
 
-/* The supervisor alone writes it, and has no time to write it anew. */
+/* Only the supervisor writes it, and a full VACUUM would block its loop. */
 static int vacuum_supervised(struct cli *cli, struct job *j, struct vacuumed *v,
 			     struct err *e)
 {

@@ -22,7 +22,7 @@ static int cat_one(struct cli *cli, struct vfs *v, const char *path,
 			       "'vfs get' copies it",
 			       quoted(path).text);
 	while ((n = vfs_pread(v, a.ino, room, PIECE, off, e)) > 0) {
-		if (cli->out.width) /* a terminal acts on other bytes */
+		if (cli->out.width) /* a terminal would interpret binary data */
 			output_text(&cli->out, room, (size_t)n);
 		else
 			fwrite(room, 1, (size_t)n, cli->out.to);

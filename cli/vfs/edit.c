@@ -20,7 +20,7 @@ static int replace(const struct buf *in, const char *old, const char *new,
 		count++;
 	}
 	if (!all && hit)
-		count++; /* a second one: which was meant? */
+		count++; /* a second occurrence: ambiguous */
 	buf_add(out, p, (size_t)(end - p));
 	return count;
 }
@@ -49,7 +49,7 @@ static int edit_in(struct cli *cli, struct vfs *v, struct err *e)
 				 "give more context, or use --all"
 			       : "the text does not occur in '%s'",
 			     quoted(path).text);
-	/* nobody's change in between is lost */
+	/* detects concurrent changes */
 	if (rc == 0)
 		rc = vfs_write_file(v, path, (struct blob){out.p, out.n}, &how,
 				    e);

@@ -39,7 +39,7 @@ static int ls_in(struct cli *cli, struct vfs *v, struct err *e)
 		return -1;
 	if (S_ISDIR(a.mode)) {
 		rc = list(cli, v, &d, &l, e);
-	} else { /* a file is a list of itself */
+	} else { /* a file is listed itself */
 		rc = vfs_file_of(cli, v, path, &a, &f, e);
 		if (rc == 0)
 			cli_list_add(&l, &f);
