@@ -6,8 +6,7 @@
 - No product file uses the query. Delete it.
 
 A function that its own file uses and a test calls may stay: it is exported to be
-tested. tests/ is not part of the product, bench/ is. tools/exports.txt lists the
-exceptions."""
+tested. tests/ is not part of the product, bench/ is."""
 import pathlib
 import re
 import subprocess
@@ -44,14 +43,14 @@ def uses(name, text):
     return all_of - own
 
 
-def check_functions(text, users, excused):
+def check_functions(text, users):
     for p in text:
         if not p.endswith(".h") or p.startswith("tests/"):
             continue
         for name in functions(text[p]):
             used = [u for u in users[name] if u != p and uses(name, text[u])]
             product = [u for u in used if not u.startswith("tests/")]
-            if name in excused or uses(name, text[p]): # by a macro
+            if uses(name, text[p]):  # by a macro
                 continue
             if not product:
                 yield "%s: the product does not use %s" % (p, name)
@@ -85,14 +84,11 @@ def tracked(*patterns):
 def main():
     text = {p: COMMENT.sub("", pathlib.Path(p).read_text())
             for p in tracked("*.c", "*.h", "*.def")}
-    excused = {line.split()[0] for line in
-               pathlib.Path("tools/exports.txt").read_text().splitlines()
-               if line and not line.startswith("#")}
     users = {}
     for p, t in text.items():
         for word in set(WORD.findall(t)):
             users.setdefault(word, []).append(p)
-    found = [*check_functions(text, users, excused), *check_queries(text, users)]
+    found = [*check_functions(text, users), *check_queries(text, users)]
     print("\n".join(found), end="\n" if found else "")
     return bool(found)
 

@@ -42,7 +42,9 @@ static int session_search(struct cli *cli, struct err *e)
 
 	index_view_begin(&view, cli, "events");
 	s.watch = &view.watch;
-	if (cli->agent.db)
+	if (cli->agent.db && cli_flag(cli, "rebuild"))
+		n = search_rebuild(&cli->agent, e);
+	if (cli->agent.db && n >= 0)
 		n = search_run(&cli->agent, &s, &hits, &cli->arena, e);
 	index_view_end(&view);
 	if (n < 0)
@@ -80,6 +82,8 @@ const struct command cmd_session_search = {
 		FLAG(0, "hidden", "search rewound events too"),
 		FLAG(0, "archived", "search archived sessions too"),
 		FLAG(0, "advanced", "treat the words as an FTS5 expression"),
+		FLAG(0, "rebuild",
+		     "build the search index again first, if it is damaged"),
 		OPTION(INT, 0, "skip", "N", "skip the first N matches"),
 		OPT_LIMIT("print at most N matches (default 20)")),
 	.run = session_search,

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <time.h>
 
-static _Atomic int64_t standing_ms = -1;
 static _Atomic bool is_held;
 static _Atomic int64_t held_offset; /* ms */
 
@@ -19,10 +18,6 @@ static int64_t read_ns(clockid_t which)
 
 int64_t clock_now_ns(void)
 {
-	int64_t set = atomic_load(&standing_ms);
-
-	if (set >= 0)
-		return set * 1000000;
 	if (atomic_load(&is_held))
 		return read_ns(CLOCK_BOOTTIME) +
 		       atomic_load(&held_offset) * 1000000;
@@ -59,11 +54,6 @@ int64_t clock_cpu_ns(void)
 int64_t clock_mono_ns(void)
 {
 	return read_ns(CLOCK_MONOTONIC);
-}
-
-void clock_set(int64_t ms)
-{
-	atomic_store(&standing_ms, ms);
 }
 
 /* Written by hand: every log line and message has one, and strftime with

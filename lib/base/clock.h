@@ -21,10 +21,6 @@ int64_t clock_offset(void); /* of the system's clock: ms from boot to 1970 */
 int64_t clock_held(void);   /* the offset that clock_now() uses */
 void clock_hold(int64_t offset);
 
-/* Tests: clock_now() and clock_now_ns() return `ms` until it is set again; a
- * negative value restores the real clock. */
-void clock_set(int64_t ms);
-
 /* "2026-11-16T03:16:00.123Z" into out, which holds CLOCK_TEXT bytes. */
 #define CLOCK_TEXT 32
 const char *clock_text(int64_t ms, char *out);

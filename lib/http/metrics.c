@@ -111,13 +111,6 @@ void metrics_observe(struct metrics *m, size_t id, const char *label,
 			s->buckets[i]++;
 }
 
-double metrics_get(const struct metrics *m, size_t id, const char *label)
-{
-	const struct series *s = lookup(m, id, label);
-
-	return s ? s->value : 0;
-}
-
 /* name{label="value",le="0.5"}: the value of a label may be anything. */
 static void write_key(struct buf *out, const struct metric *def,
 		      const char *suffix, const char *label, const char *le)

@@ -36,9 +36,6 @@ void metrics_set(struct metrics *m, size_t id, const char *label, double to);
 void metrics_observe(struct metrics *m, size_t id, const char *label,
 		     double seconds);
 
-/* The value of a counter or gauge, the count of a histogram; 0 if never set. */
-double metrics_get(const struct metrics *m, size_t id, const char *label);
-
 void metrics_write(const struct metrics *m, struct buf *out);
 
 #endif

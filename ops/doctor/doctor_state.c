@@ -109,6 +109,15 @@ static void check_whole(struct doctor *d, struct sql *db)
 	arena_fini(&a);
 }
 
+/* Whether all tables and columns are there that this program uses. */
+static void check_queries(struct doctor *d, struct sql *db)
+{
+	struct err e;
+
+	if (!d->quick && sql_check(db, &e))
+		doctor_say(d, FINDING_damaged, sql_path(db), "%s", e.text);
+}
+
 /* As a bare database: this program's queries may not fit its tables. */
 static void check_bare(struct doctor *d, const char *path)
 {
@@ -133,6 +142,7 @@ static void check_content(struct doctor *d,
 
 	if (registry_open(row, SQL_READONLY, &f, &e) == 0) {
 		check_whole(d, f.db);
+		check_queries(d, f.db);
 		agent_file_close(&f);
 	} else if (e.code == ERR_CONFLICT || e.code == ERR_STALE) {
 		doctor_say(d, FINDING_file_foreign, row->path, "%s", e.text);

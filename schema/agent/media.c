@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,53 +15,6 @@
 
 #define DIGITS   16  /* of the SHA-256, in a directory's name */
 #define NAME_FIT 200 /* longer last parts get the artifact's id instead */
-#define LIST_MAX 1000
-
-/* `kind` of an attachment's key: its message, and whether it is a thumbnail. */
-struct kind {
-	char text[32];
-};
-
-static struct kind kind_of(int64_t seq, bool is_thumbnail)
-{
-	struct kind k;
-
-	snprintf(k.text, sizeof k.text, "%" PRId64 "%s", seq,
-		 is_thumbnail ? ".thumb" : "");
-	return k;
-}
-
-int media_put(struct sql *db, const struct media_ref *ref, const char *mime,
-	      struct blob bytes, struct id *aid, struct err *e)
-{
-	struct kind kind = kind_of(ref->seq, ref->is_thumbnail);
-	struct artifact_key key = {"media", ref->sid, kind.text, ref->path};
-
-	return artifact_put(db, &key, &(struct artifact_about){.mime = mime},
-			    bytes, aid, e);
-}
-
-int media_find(struct sql *db, const struct media_ref *ref,
-	       struct artifact_row *row, struct arena *a, struct err *e)
-{
-	struct kind kind = kind_of(ref->seq, ref->is_thumbnail);
-	struct artifact_key key = {"media", ref->sid, kind.text, ref->path};
-
-	return artifact_find(db, &key, row, a, e);
-}
-
-int media_list(struct sql *db, const char *sid, int64_t seq,
-	       struct artifact_row **rows, struct arena *a, struct err *e)
-{
-	struct kind kind = kind_of(seq, false);
-
-	return artifact_list(db,
-			     &(struct artifact_filter){.class = "media",
-						       .owner = sid,
-						       .kind = kind.text,
-						       .count = LIST_MAX},
-			     rows, a, e);
-}
 
 /* --- files on demand -------------------------------------------------- */
 

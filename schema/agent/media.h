@@ -4,29 +4,6 @@
 #include "schema/agent/artifact.h"
 
 /*
- * Attachments of messages. The row is the truth; a file exists only for as long
- * as some program needs a path. An attachment has a relative path, unique in
- * its message ("photos/cat.jpg"); a thumbnail has the path of what it shows.
- */
-struct media_ref {
-	const char *sid; /* session */
-	int64_t seq;     /* event */
-	const char *path;
-	bool is_thumbnail;
-};
-
-int media_put(struct sql *db, const struct media_ref *ref, const char *mime,
-	      struct blob bytes, struct id *aid, struct err *e);
-
-/* 1, or 0 if there is none. */
-int media_find(struct sql *db, const struct media_ref *ref,
-	       struct artifact_row *row, struct arena *a, struct err *e);
-
-/* Attachments of a message, without thumbnails; how many. */
-int media_list(struct sql *db, const char *sid, int64_t seq,
-	       struct artifact_row **rows, struct arena *a, struct err *e);
-
-/*
  * Makes the file DIR/<16 digits of its SHA-256>/<last part of the name>, or
  * finds it there, and gives its path, in the arena. Whole or not at all: it is
  * written beside and renamed. For any artifact. DIR is made (0700) if missing;

@@ -53,11 +53,4 @@ int control_kv_get(struct sql *db, const char *scope, const char *key,
 int control_kv_put(struct sql *db, const char *scope, const char *key,
 		   const char *value, int64_t expires_at, struct err *e);
 
-/* Takes, or prolongs, a lease for `ms`: its epoch, or 0 while another holds it,
- * or -1. A lease whose time has run out is free. */
-int64_t control_lease(struct sql *db, const char *name, const char *holder,
-		      int64_t ms, struct err *e);
-int control_lease_release(struct sql *db, const char *name, const char *holder,
-			  struct err *e);
-
 #endif

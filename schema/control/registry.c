@@ -179,23 +179,3 @@ int registry_forget(struct sql *control, const char *agent, struct err *e)
 
 	return sql_exec(control, Q_AGENT_DATABASE_DELETE, &in, e) < 0 ? -1 : 0;
 }
-
-/* The file first: if we die in between, the row is behind, and the next fence
- * finds a file that is one ahead and goes on from there. */
-int registry_fence(struct sql *control, struct agent_database_row *row,
-		   struct err *e)
-{
-	struct agent_file file;
-	int64_t epoch;
-	int rc;
-
-	if (agent_file_open(&file, row->path, row->agent, 0, e))
-		return -1;
-	rc = agent_file_epoch(&file, &epoch, e);
-	if (!rc) {
-		row->epoch = 1 + (epoch > row->epoch ? epoch : row->epoch);
-		rc = agent_file_set_epoch(&file, row->epoch, e);
-	}
-	agent_file_close(&file);
-	return rc ? -1 : registry_seen(control, row, e);
-}

@@ -61,9 +61,4 @@ const char *registry_before(const char *path, struct arena *a);
 /* The row goes; the file stays. */
 int registry_forget(struct sql *control, const char *agent, struct err *e);
 
-/* Makes the owner of the file a new one: the epoch grows in row and file, and
- * whoever opened it with the old one is refused. */
-int registry_fence(struct sql *control, struct agent_database_row *row,
-		   struct err *e);
-
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/http/auth.h"
 #include "supervisor/api/mailbox_wait.h"
 #include "supervisor/api/routes.h"
@@ -135,7 +136,12 @@ static int open_server(struct api *w, struct err *e)
 	w->origins = split_words(c->http_origins);
 	config.hosts = w->hosts;
 	config.origins = w->origins;
-	return http_server_open(&w->server, w->loop, &config, e);
+	if (http_server_open(&w->server, w->loop, &config, e))
+		return -1;
+	if (http_server_port(w->server)) /* chosen by the kernel, if it is 0 */
+		log_info(LT("msg", "listening"), LT("address", c->http_listen),
+			 LI("port", http_server_port(w->server)));
+	return 0;
 }
 
 int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,

@@ -4,6 +4,7 @@
  * the file is sound, and doing it again works.
  */
 #include "tests/support/agent.h"
+#include "tests/support/clock.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/temp.h"
 
@@ -82,10 +83,10 @@ static void check_all(struct agent_file *f)
 	struct err e = {0};
 
 	test_integrity(f);
-	clock_set(clock_now() + 2 * ARTIFACT_PENDING_MS);
+	test_clock_set(clock_now() + 2 * ARTIFACT_PENDING_MS);
 	if (artifact_sweep(f->db, 0, 1000, &e) < 0)
 		fail_msg("%s", e.text);
-	clock_set(-1);
+	test_clock_set(-1);
 	assert_int_equal(test_number(f, "SELECT count(*) FROM artifact_chunk"),
 			 which == 'o' ? 1 : 2);
 	assert_int_equal(

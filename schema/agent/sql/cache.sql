@@ -1,21 +1,5 @@
 -- Cache with expiry, and diagnostics.
 
--- query cache_put (scope text, key text, value blob, now time, expires_at time)
-INSERT INTO cache (scope, key, value, created_at, expires_at)
-VALUES (:scope, :key, :value, :now, :expires_at)
-ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value,
-  created_at = excluded.created_at, expires_at = excluded.expires_at;
-
--- query cache_get (scope text, key text, now time) -> (value blob)
-SELECT value FROM cache WHERE scope = :scope AND key = :key
-   AND (expires_at IS NULL OR expires_at > :now);
-
--- query cache_delete (scope text, key text)
-DELETE FROM cache WHERE scope = :scope AND key = :key;
-
--- query cache_clear (scope text)
-DELETE FROM cache WHERE scope = :scope;
-
 -- query cache_sweep (now time, count i64)
 DELETE FROM cache WHERE id IN
  (SELECT id FROM cache WHERE expires_at IS NOT NULL AND expires_at <= :now

@@ -20,22 +20,6 @@ DELETE FROM kv WHERE (scope, key) IN
 
 -- row lease_row (name text, holder text, epoch i64, taken_at time, expires_at time)
 
--- query lease_get (name text) -> lease_row
-SELECT name, holder, epoch, taken_at, expires_at FROM lease WHERE name = :name;
-
--- query lease_claim (name text, holder text, now time, expires_at time)
--- Takes a free or expired lease, or prolongs one's own; changes no row otherwise.
-INSERT INTO lease (name, holder, epoch, taken_at, expires_at)
-VALUES (:name, :holder, 1, :now, :expires_at)
-ON CONFLICT (name) DO UPDATE SET
-  epoch = epoch + (holder <> excluded.holder),
-  taken_at = CASE WHEN holder = excluded.holder THEN taken_at ELSE excluded.taken_at END,
-  holder = excluded.holder, expires_at = excluded.expires_at
-WHERE holder = excluded.holder OR lease.expires_at <= excluded.taken_at;
-
--- query lease_release (name text, holder text)
-DELETE FROM lease WHERE name = :name AND holder = :holder;
-
 -- row supervisor_row (pid i64, start_ticks i64, boot_id text, program text,
 --   epoch i64, since time)
 

@@ -363,3 +363,10 @@ def test_a_large_file_is_looked_at_table_by_table(home):
     db.close()
     got, code = look(home)
     assert code == 65 and "child" in got["damaged"]["what"], got
+
+
+def test_a_table_that_is_missing_is_reported(home):
+    fill(home, "ann")
+    home.execute(home.agent_db("ann"), "DROP TABLE cache")
+    got, code = look(home)
+    assert code == 65 and "no such table: cache" in got["damaged"]["what"], got

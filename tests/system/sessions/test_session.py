@@ -228,3 +228,13 @@ def test_stats_name_sizes_pragmas_rows_and_statuses(home):
     home.agent_db("a").rename(home.dir / "moved")
     agent = home.skep("state", "stats", "--json").lines[1]
     assert str(home.agent_db("a")) in agent["problem"]
+
+
+def test_a_damaged_search_index_is_built_again(home):
+    fresh(home, "the quick fox", "a lazy dog")
+    search = ("session", "search", "fox", "--agent", "a", "--json")
+    assert len(home.skep(*search).lines) == 1
+    home.execute(home.agent_db("a"), "DELETE FROM search_text")
+    assert home.skep(*search).lines == [], "its events are not indexed again"
+    assert len(home.skep(*search, "--rebuild").lines) == 1
+    assert len(home.skep(*search).lines) == 1

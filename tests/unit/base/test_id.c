@@ -1,3 +1,5 @@
+#include "tests/support/clock.h"
+
 #include "lib/base/clock.h"
 #include "lib/base/id.h"
 
@@ -30,7 +32,7 @@ static void ids_of_one_moment_are_in_order(void **state)
 	struct id last;
 
 	(void)state;
-	clock_set(1700000000000);
+	test_clock_set(1700000000000);
 	last = id_new(ID_EVENT);
 	for (int i = 0; i < 1000; i++) {
 		struct id next = id_new(ID_EVENT);
@@ -38,7 +40,7 @@ static void ids_of_one_moment_are_in_order(void **state)
 		assert_true(strcmp(last.text, next.text) < 0);
 		last = next;
 	}
-	clock_set(-1);
+	test_clock_set(-1);
 }
 
 static void a_clock_that_jumps_back_keeps_the_order(void **state)
@@ -46,11 +48,11 @@ static void a_clock_that_jumps_back_keeps_the_order(void **state)
 	struct id before, after;
 
 	(void)state;
-	clock_set(4000000000000);
+	test_clock_set(4000000000000);
 	before = id_new(ID_RUN);
-	clock_set(1000);
+	test_clock_set(1000);
 	after = id_new(ID_RUN);
-	clock_set(-1);
+	test_clock_set(-1);
 	assert_true(strcmp(before.text, after.text) < 0);
 }
 
@@ -152,9 +154,9 @@ static void an_id_tells_its_kind_and_its_moment(void **state)
 	struct id id;
 
 	(void)state;
-	clock_set(5000000000123);
+	test_clock_set(5000000000123);
 	id = id_new(ID_APPROVAL);
-	clock_set(-1);
+	test_clock_set(-1);
 	assert_int_equal(strlen(id.text), ID_SIZE - 1);
 	assert_true(id_is(ID_APPROVAL, id.text));
 	assert_false(id_is(ID_RUN, id.text));

@@ -1,4 +1,6 @@
 /* The log, the clock and the fault points. */
+#include "tests/support/clock.h"
+
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
@@ -26,14 +28,14 @@ static int set_up_log(void **state)
 	(void)state;
 	fd = memfd_create("log", MFD_CLOEXEC);
 	log_setup("test", LOG_LEVEL_INFO, fd);
-	clock_set(1700000000123);
+	test_clock_set(1700000000123);
 	return fd < 0;
 }
 
 static int tear_down_log(void **state)
 {
 	(void)state;
-	clock_set(-1);
+	test_clock_set(-1);
 	close(fd);
 	log_setup("test", LOG_LEVEL_INFO, -1);
 	return 0;
@@ -137,10 +139,10 @@ static void the_clock_stands_where_a_test_sets_it(void **state)
 	int64_t mono = clock_mono_ns();
 
 	(void)state;
-	clock_set(5);
+	test_clock_set(5);
 	assert_int_equal(clock_now(), 5);
 	assert_int_equal(clock_now_ns(), 5000000);
-	clock_set(-1);
+	test_clock_set(-1);
 	assert_true(clock_now() > INT64_C(1600000000000));
 	assert_true(clock_mono_ns() > mono);
 }

@@ -1,4 +1,5 @@
 #include "tests/support/agent.h"
+#include "tests/support/clock.h"
 #include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
@@ -179,9 +180,9 @@ static void chunks_of_a_dead_writer_are_swept(void **state)
 	(void)state;
 	assert_int_equal(artifact_writer_open(&w, file.db, &key, NULL, &e), 0);
 	assert_int_equal(artifact_write(w, bytes, sizeof bytes, &e), 0);
-	clock_set(clock_now() + ARTIFACT_PENDING_MS);
+	test_clock_set(clock_now() + ARTIFACT_PENDING_MS);
 	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 2);
-	clock_set(-1);
+	test_clock_set(-1);
 	assert_int_equal(artifact_write(w, bytes, sizeof bytes, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
 	artifact_writer_close(w);

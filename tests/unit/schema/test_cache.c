@@ -1,4 +1,5 @@
 #include "tests/support/agent.h"
+#include "tests/support/clock.h"
 #include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
@@ -30,7 +31,7 @@ static int set_up_cache(void **state)
 static int tear_down_cache(void **state)
 {
 	(void)state;
-	clock_set(-1);
+	test_clock_set(-1);
 	test_integrity(&file);
 	agent_file_close(&file);
 	arena_fini(&mem);
@@ -39,97 +40,29 @@ static int tear_down_cache(void **state)
 	return 0;
 }
 
-static void put_value(const char *scope, const char *key, const char *value,
-		      int64_t ttl)
+/* Every second one expires at `until`. */
+static void fill_cache(int n, int64_t until)
 {
-	struct err e = {0};
-
-	if (cache_put(file.db, scope, key, (struct blob){value, strlen(value)},
-		      ttl, &e))
-		fail_msg("%s", e.text);
-}
-
-/* The value as text, or NULL. */
-static const char *get_value(const char *scope, const char *key)
-{
-	struct blob b;
-	struct err e = {0};
-	int n = cache_get(file.db, scope, key, &b, &mem, &e);
-
-	if (n < 0)
-		fail_msg("%s", e.text);
-	return n ? arena_textn(&mem, b.p, b.n) : NULL;
-}
-
-static void what_has_expired_is_never_returned(void **state)
-{
-	(void)state;
-	clock_set(1000000);
-	put_value("web", "a", "short", 500);
-	put_value("web", "b", "for good", 0);
-	assert_string_equal(get_value("web", "a"), "short");
-	clock_set(1000499);
-	assert_string_equal(get_value("web", "a"), "short");
-	clock_set(1000500);
-	assert_null(get_value("web", "a"));
-	assert_string_equal(get_value("web", "b"), "for good");
-	put_value("web", "a", "again", 500);
-	assert_string_equal(get_value("web", "a"), "again");
-}
-
-static void scopes_do_not_see_each_other(void **state)
-{
-	struct err e;
-
-	(void)state;
-	put_value("one", "k", "1", 0);
-	put_value("two", "k", "2", 0);
-	put_value("two", "l", "3", 0);
-	assert_string_equal(get_value("one", "k"), "1");
-	assert_string_equal(get_value("two", "k"), "2");
-	assert_int_equal(cache_clear(file.db, "two", &e), 2);
-	assert_null(get_value("two", "k"));
-	assert_string_equal(get_value("one", "k"), "1");
-	assert_int_equal(cache_delete(file.db, "one", "k", &e), 1);
-	assert_int_equal(cache_delete(file.db, "one", "k", &e), 0);
+	test_sql(&file,
+		 "WITH RECURSIVE i(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM "
+		 "i WHERE n + 1 < %d) INSERT INTO cache (scope, key, value, "
+		 "created_at, expires_at) SELECT 's', n, x'00', 0, "
+		 "iif(n %% 2, %lld, NULL) FROM i",
+		 n, (long long)until);
 }
 
 static void a_sweep_frees_the_expired_only_and_is_bounded(void **state)
 {
 	struct err e;
-	char key[16];
 
 	(void)state;
-	clock_set(1000000);
-	for (int i = 0; i < 1000; i++) {
-		snprintf(key, sizeof key, "%d", i);
-		put_value("s", key, "v", i % 2 ? 10 : 0);
-	}
+	test_clock_set(1000000);
+	fill_cache(1000, 1000010);
 	assert_int_equal(cache_sweep(file.db, 10000, &e), 0);
-	clock_set(1000010);
+	test_clock_set(1000010);
 	assert_int_equal(cache_sweep(file.db, 300, &e), 300);
 	assert_int_equal(cache_sweep(file.db, 10000, &e), 200);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM cache"), 500);
-}
-
-static void values_are_bytes_and_too_much_is_refused(void **state)
-{
-	struct blob odd = {"\0\xff\0", 3}, empty = {NULL, 0}, back;
-	struct blob large = {"", CACHE_VALUE_MAX + 1};
-	struct err e = {0};
-
-	(void)state;
-	assert_int_equal(cache_put(file.db, "s", "odd", odd, 0, &e), 0);
-	assert_int_equal(cache_get(file.db, "s", "odd", &back, &mem, &e), 1);
-	assert_int_equal(back.n, 3);
-	assert_memory_equal(back.p, odd.p, 3);
-	assert_int_equal(cache_put(file.db, "s", "empty", empty, 0, &e), 0);
-	assert_int_equal(cache_get(file.db, "s", "empty", &back, &mem, &e), 1);
-	assert_int_equal(back.n, 0);
-	assert_int_equal(cache_put(file.db, "s", "k", large, 0, &e), -1);
-	assert_int_equal(e.code, ERR_TOOBIG);
-	assert_int_equal(cache_put(file.db, "", "k", odd, 0, &e), -1);
-	assert_int_equal(cache_put(file.db, "s", "k", odd, INT64_MAX, &e), -1);
 }
 
 /* --- diagnostics ------------------------------------------------------ */
@@ -232,10 +165,7 @@ static void an_export_has_every_record_as_a_line_of_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_has_expired_is_never_returned),
-		TEST(scopes_do_not_see_each_other),
 		TEST(a_sweep_frees_the_expired_only_and_is_bounded),
-		TEST(values_are_bytes_and_too_much_is_refused),
 		TEST(diagnostics_are_off_until_somebody_wants_them),
 		TEST(a_file_that_says_nothing_keeps_what_the_host_wants),
 		TEST(only_the_newest_are_kept_and_long_ones_are_cut),

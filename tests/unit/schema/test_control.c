@@ -1,3 +1,4 @@
+#include "tests/support/clock.h"
 #include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
@@ -33,7 +34,7 @@ static int set_up_control(void **state)
 static int tear_down_control(void **state)
 {
 	(void)state;
-	clock_set(-1);
+	test_clock_set(-1);
 	sql_close(db);
 	temp_remove(&dir);
 	return 0;
@@ -147,11 +148,11 @@ static void small_values_expire_and_large_ones_are_refused(void **state)
 	static char large[70000];
 
 	(void)state;
-	clock_set(1000);
+	test_clock_set(1000);
 	assert_int_equal(control_kv_put(db, "s", "k", "v", 2000, &e), 0);
 	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 1);
 	assert_string_equal(value, "v");
-	clock_set(2000);
+	test_clock_set(2000);
 	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 0);
 	assert_int_equal(control_kv_put(db, "s", "k", "w", OPT_NONE, &e), 0);
 	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 1);
@@ -162,25 +163,6 @@ static void small_values_expire_and_large_ones_are_refused(void **state)
 	assert_int_equal(e.code, ERR_TOOBIG);
 	assert_int_equal(control_kv_put(db, "s\n", "k", "v", OPT_NONE, &e), -1);
 	arena_fini(&a);
-}
-
-static void a_lease_is_held_by_one_until_it_runs_out(void **state)
-{
-	(void)state;
-	clock_set(1000);
-	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 1);
-	assert_int_equal(control_lease(db, "sweep", "b", 500, &e), 0);
-	clock_set(1400);
-	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 1);
-	clock_set(1899);
-	assert_int_equal(control_lease(db, "sweep", "b", 500, &e), 0);
-	clock_set(1900);
-	assert_int_equal(control_lease(db, "sweep", "b", 500, &e), 2);
-	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 0);
-	assert_int_equal(control_lease_release(db, "sweep", "a", &e), 0);
-	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 0);
-	assert_int_equal(control_lease_release(db, "sweep", "b", &e), 0);
-	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 1);
 }
 
 int main(void)
@@ -194,7 +176,6 @@ int main(void)
 		T(the_supervisor_itself_may_write),
 		T(an_audit_row_must_be_json),
 		T(small_values_expire_and_large_ones_are_refused),
-		T(a_lease_is_held_by_one_until_it_runs_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

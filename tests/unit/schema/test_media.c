@@ -51,44 +51,17 @@ static struct id put_artifact(struct artifact_key key, struct blob bytes)
 	return aid;
 }
 
-static void an_attachment_is_served_by_message_and_path(void **state)
-{
-	struct media_ref ref = {"ses_1", 7, "photos/cat.jpg", false};
-	struct media_ref thumb = {"ses_1", 7, "photos/cat.jpg", true};
-	struct artifact_row *rows, row;
-	struct err e = {0};
-
-	(void)state;
-	assert_int_equal(
-		media_put(file.db, &ref, "image/jpeg", text("large"), NULL, &e),
-		0);
-	assert_int_equal(media_put(file.db, &thumb, "image/jpeg", text("tiny"),
-				   NULL, &e),
-			 0);
-	assert_int_equal(media_list(file.db, "ses_1", 7, &rows, &mem, &e), 1);
-	assert_string_equal(rows[0].name, "photos/cat.jpg");
-	assert_int_equal(rows[0].size, 5);
-	assert_int_equal(media_find(file.db, &thumb, &row, &mem, &e), 1);
-	assert_int_equal(row.size, 4);
-	assert_string_not_equal(row.aid, rows[0].aid);
-	assert_int_equal(media_list(file.db, "ses_1", 8, &rows, &mem, &e), 0);
-	ref.path = "../cat.jpg";
-	assert_int_equal(media_put(file.db, &ref, NULL, text("x"), NULL, &e),
-			 -1);
-}
-
 static void attachments_go_with_their_session(void **state)
 {
-	struct media_ref ref = {.seq = 1, .path = "a.txt"};
+	struct artifact_key key = {"media", NULL, "1", "a.txt"};
 	struct writer w;
 	struct err e;
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
 	test_say(&w, "look");
-	ref.sid = w.sid;
-	assert_int_equal(media_put(file.db, &ref, NULL, text("x"), NULL, &e),
-			 0);
+	key.owner = w.sid;
+	put_artifact(key, text("x"));
 	test_sql(&file, "DELETE FROM event; DELETE FROM session");
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM artifact"),
 			 0);
@@ -186,7 +159,6 @@ static void half_a_file_is_never_taken_for_the_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(an_attachment_is_served_by_message_and_path),
 		TEST(attachments_go_with_their_session),
 		TEST(a_path_is_made_on_demand_and_swept),
 		TEST(files_of_a_plugin_are_swept_and_its_directory_stays),
