@@ -1,10 +1,10 @@
 #include "lib/os/process_tree.h"
 
 #include "lib/base/clock.h"
+#include "lib/os/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ void tree_watch(struct tree_watch *w, pid_t pid)
 	watches = w;
 }
 
-void tree_forget(struct tree_watch *w)
+void tree_unwatch(struct tree_watch *w)
 {
 	struct tree_watch **at = &watches;
 
@@ -153,28 +153,6 @@ static void add_children(struct pids *p, pid_t of)
 	closedir(tasks);
 }
 
-static pid_t parent_of(pid_t pid)
-{
-	char path[48], text[512], *after;
-	int parent = -1;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	after = strrchr(text, ')'); /* the name may hold anything */
-	if (!after || sscanf(after, ") %*c %d", &parent) != 1) // NOLINT
-		return -1;
-	return parent;
-}
-
 static bool holds(const struct pids *p, pid_t pid)
 {
 	if (pid == getpid() || (init_pid && pid == init_pid))
@@ -185,17 +163,20 @@ static bool holds(const struct pids *p, pid_t pid)
 	return false;
 }
 
-/* While we hold the pidfd, the pid cannot be reused. If the process is still
- * below one of ours, it is ours. */
+/* A process whose parent is one of ours is ours. A pid that is reused in the
+ * meantime is not hit. */
 static bool signal_one(const struct pids *ours, pid_t pid, int sig)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct proc_stat st;
 	bool hit;
+	int fd;
 
+	if (proc_stat(pid, &st) || !holds(ours, st.parent))
+		return false;
+	fd = proc_hold(pid, &st);
 	if (fd < 0)
 		return false;
-	hit = holds(ours, parent_of(pid)) &&
-	      syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
+	hit = syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
 	close(fd);
 	return hit;
 }

@@ -8,7 +8,9 @@
 #include <sys/types.h>
 
 /*
- * The processes below this one. As a child subreaper, this process inherits
+ * The processes below this one, for use from inside: by workers and plugin shims,
+ * which are the parents of their trees. (supervisor/process/processes.h finds the
+ * processes of a run or plugin from outside, where no parent may be left.) As a child subreaper, this process inherits
  * every descendant whose parent dies, regardless of forks and sessions. When
  * waitpid has no child left to wait for, no descendant exists: that is the
  * proof.
@@ -32,7 +34,7 @@ void tree_unspare(pid_t pid);
 void tree_has_init(pid_t pid);
 
 /* A child whose exit status the caller wants: the status is set once the child
- * was reaped. The memory belongs to the caller, until tree_forget. */
+ * was reaped. The memory belongs to the caller, until tree_unwatch. */
 struct tree_watch {
 	struct tree_watch *next;
 	pid_t pid;
@@ -41,7 +43,7 @@ struct tree_watch {
 };
 
 void tree_watch(struct tree_watch *w, pid_t pid);
-void tree_forget(struct tree_watch *w);
+void tree_unwatch(struct tree_watch *w);
 
 /* All descendants; they may have ended by now. */
 void tree_each(void (*fn)(void *arg, pid_t pid), void *arg);

@@ -154,7 +154,7 @@ static int wait_for(struct run *r, struct child *c, struct err *e)
 		if (watch.ended && !p[0].revents && !p[1].revents)
 			break; /* somebody else may keep the pipes open */
 	}
-	tree_forget(&watch);
+	tree_unwatch(&watch);
 	if (rc || watch.status == 0)
 		return rc;
 	return err_set(e, ERR_UNSUPPORTED,

@@ -424,7 +424,7 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
-	tree_forget(&t->watch);
+	tree_unwatch(&t->watch);
 	child_close(&t->child);
 	buf_fini(&t->output);
 	return rc;
