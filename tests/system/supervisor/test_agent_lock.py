@@ -103,8 +103,8 @@ def test_the_migration_of_one_file_delays_no_other_agent(home):
         h.until(h.submit(name))
     h.down()
     make_old(home, "a")
-    h.start()
     with Locked(h, "a"):
+        h.start()
         run = h.submit("a")
         lib.eventually(lambda: "migrating the file of an agent" in h.log(), 60,
                        "the migration")
