@@ -333,6 +333,8 @@ static void after_a_restart_the_worker_says_hello_and_repeats_itself(
 	expect(p, MSG_TYPE_APPLIED);
 	assert_int_equal(p->msg.u.applied.id, 9);
 	acknowledge(p);
+	expect(p, MSG_TYPE_HEARTBEAT); /* how far it is, at once */
+	acknowledge(p);
 	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
 	assert_true(ipc_client_connected(p->client));
 }
