@@ -83,7 +83,7 @@ void request_read(struct api_request *q,
 			      struct err *e));
 
 /* The same for what may have to look at very many rows: a thread reads them,
- * with a connection of its own (q->db; aside.c). The read may use nothing
+ * with a connection of its own (q->db; read_async.c). The read may use nothing
  * but the ask and its database. */
 void request_read_async(struct api_request *q,
 			int (*read)(struct api_request *q, struct buf *out,
