@@ -13,7 +13,8 @@ from chat_mock import Mock, call, calls, chunk, text
 from skepd_lib import Host, finish
 
 KEY = "sk-test-7f3a9c51e2d84b06"
-QUICK_CHAT = {"backoff_ms": 5, "first_byte_ms": 5000, "idle_timeout_ms": 5000}
+QUICK_CHAT = {"backoff_ms": 5, "first_byte_ms": 60000,
+              "idle_timeout_ms": 60000}
 
 
 def chat(home, mock, name="a", model="mock", config=None, **more):

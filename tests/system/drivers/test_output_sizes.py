@@ -201,7 +201,7 @@ def test_answers_to_chat_of_every_size(home):
     """An answer has at most 16 MiB; a longer one fails the run and says so."""
     m = Mock(home, lambda body: {"events": answer(*map(int, body["messages"][-1][
         "content"].split()))})
-    h = chat(home, m, config={"retries": 0})
+    h = chat(home, m, config={"retries": 0, "idle_timeout_ms": lib.HANG * 1000})
     for size in SIZES:
         for piece in (size, PIECE):
             session = "s%d-%d" % (size, piece)
