@@ -151,7 +151,7 @@ static void problem(const struct err *e)
 
 	output_init(&o, stderr, true, true);
 	json_begin_object(&b);
-	json_put_text(&b, "title", err_word(e->code));
+	json_put_text(&b, "title", err_description(e->code));
 	json_put_int(&b, "status", err_http_status(e->code));
 	json_put_text(&b, "code", err_name(e->code));
 	json_put_int(&b, "exit", err_exit_status(e->code));

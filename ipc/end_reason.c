@@ -27,7 +27,7 @@ const char *reason_outcome(enum reason r)
 	return reasons[r].outcome;
 }
 
-const char *reason_word(enum reason r)
+const char *reason_description(enum reason r)
 {
 	assert(r < REASONS);
 	return reasons[r].word;

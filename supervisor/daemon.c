@@ -256,7 +256,7 @@ static int seed_reasons(struct supervisor *s, struct err *e)
 		return -1;
 	for (int r = 0; r < REASONS; r++)
 		if (run_reason_seed(s->db, reason_code((enum reason)r),
-				    reason_word((enum reason)r), e))
+				    reason_description((enum reason)r), e))
 			return -1;
 	return 0;
 }

@@ -80,7 +80,7 @@ static void exit_code(FILE *to, int status)
 		if (!*between)
 			fprintf(to, ".TP\n.B %d\n", status);
 		fputs(between, to);
-		text(to, err_word((enum err_code)c));
+		text(to, err_description((enum err_code)c));
 		between = "; ";
 	}
 	fputs(*between ? "\n" : "", to);

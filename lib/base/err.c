@@ -87,7 +87,7 @@ const char *err_name(enum err_code code)
 	return info[code].name;
 }
 
-const char *err_word(enum err_code code)
+const char *err_description(enum err_code code)
 {
 	return info[code].word;
 }

@@ -35,8 +35,8 @@ int err_wrap(struct err *e, const char *fmt, ...)
 int err_errno_set(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-const char *err_name(enum err_code code); /* "NOTFOUND" */
-const char *err_word(enum err_code code); /* a phrase for people */
+const char *err_name(enum err_code code);        /* "NOTFOUND" */
+const char *err_description(enum err_code code); /* a phrase for people */
 int err_http_status(enum err_code code);
 int err_exit_status(enum err_code code);
 int err_errno(enum err_code code); /* for FUSE, positive */

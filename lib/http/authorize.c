@@ -101,7 +101,7 @@ static int admit(struct conn *c, struct err *e)
 	    !(c->subject.can & 1u << c->route->scope))
 		return err_set(e, ERR_DENIED,
 			       "a token with the scope \"%s\" is required",
-			       http_scope_word(c->route->scope));
+			       http_scope_name(c->route->scope));
 	if (http_route_check_query(&c->core->config.routes, c->match, c->query,
 				   c->nquery, e))
 		return -1;

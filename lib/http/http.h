@@ -26,7 +26,7 @@ enum http_scope {
 #define HTTP_CAN(name) (1u << HTTP_SCOPE_##name)
 #define HTTP_CAN_ALL   ((1u << HTTP_SCOPES) - 1)
 
-const char *http_scope_word(enum http_scope s);
+const char *http_scope_name(enum http_scope s);
 int http_scope_from(const char *word); /* -1: no such scope */
 
 /* The client. */

@@ -163,7 +163,7 @@ static void put_security(struct buf *out, enum http_scope scope)
 	if (scope != HTTP_SCOPE_PUBLIC) {
 		json_begin_object(out);
 		json_put_array(out, "token");
-		json_add_text(out, http_scope_word(scope));
+		json_add_text(out, http_scope_name(scope));
 		json_end_array(out);
 		json_end_object(out);
 	}

@@ -177,7 +177,7 @@ void http_reply_error(struct http_reply *r, const struct err *e)
 	text_printf(type, sizeof type, "urn:skep:error:%s", err_name(e->code));
 	json_begin_object(&b);
 	json_put_text(&b, "type", type);
-	json_put_text(&b, "title", err_word(e->code));
+	json_put_text(&b, "title", err_description(e->code));
 	json_put_int(&b, "status", status);
 	json_put_text(&b, "detail", e->text);
 	json_put_text(&b, "code", err_name(e->code));

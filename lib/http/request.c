@@ -13,7 +13,7 @@ static const char *const scope_words[HTTP_SCOPES] = {
 #undef SCOPE
 };
 
-const char *http_scope_word(enum http_scope s)
+const char *http_scope_name(enum http_scope s)
 {
 	return scope_words[s];
 }

@@ -72,10 +72,10 @@ static int end_in_file(struct agent_file *f, const char *run,
 			 row.attempt);
 		last.key = end;
 		rc = writer_open(&w, f, session, &who, e) ||
-				     part_abort_open(&w, run_because_restored,
+				     part_abort_open(&w, run_reason_restored,
 						     e) < 0 ||
 				     writer_end_run(&w, &last, "failed",
-						    run_because_restored, &ref,
+						    run_reason_restored, &ref,
 						    e)
 			     ? -1
 			     : 0;
@@ -129,7 +129,7 @@ static int move_run(struct job *j, const char *agent,
 		.from = (enum run_state)run_state_from(run->state),
 		.to = to,
 		.pending_state = pending_state,
-		.reason = run_because_restored,
+		.reason = run_reason_restored,
 		.due_at = j->now,
 		.now = j->now,
 	};

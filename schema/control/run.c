@@ -26,11 +26,11 @@ static const char *const pending_states[RUN_PENDING_STATES] = {
 	[RUN_PENDING_QUEUED] = "queued",
 };
 
-#define RUN_REASON(code, word) const char run_because_##code[] = #code;
+#define RUN_REASON(code, word) const char run_reason_##code[] = #code;
 #include "schema/control/run_reason.def"
 #undef RUN_REASON
 
-const char *run_state_word(enum run_state s)
+const char *run_state_name(enum run_state s)
 {
 	return states[s].word;
 }
@@ -95,7 +95,7 @@ static int add_transition(struct sql *db, const struct run_transition *m,
 		.run = m->id,
 		.attempt = m->attempt,
 		.from_state = from,
-		.to_state = run_state_word(m->to),
+		.to_state = run_state_name(m->to),
 		.reason = m->reason,
 		.detail = m->detail,
 		.at = m->now,
@@ -312,7 +312,7 @@ int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 #undef RUN_MEMBER
 		.id = id.text,
 		.session = ask->session ? ask->session : id.text,
-		.reason = run_because_accepted,
+		.reason = run_reason_accepted,
 		.queue_pos = OPT_NONE,
 		.due_at = ask->delay_ms > 0 ? now + ask->delay_ms : OPT_NONE,
 		.expires_at = ask->queue_timeout_ms == OPT_NONE
@@ -416,7 +416,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 {
 	struct run_close_in close = {m->id, m->now};
 	struct run_promote_in queue = {m->agent, m->session};
-	struct command_expire_in expire = {m->id, run_state_word(m->to),
+	struct command_expire_in expire = {m->id, run_state_name(m->to),
 					   m->now};
 	struct approval_withdraw_in withdraw = {m->id, m->now};
 	struct run_wait_again_in wait = {m->id, m->due_at};
@@ -442,8 +442,8 @@ int run_move(struct sql *db, const struct run_transition *m, struct err *e)
 {
 	struct run_set_state_in set = {
 		.id = m->id,
-		.from_state = run_state_word(m->from),
-		.to_state = run_state_word(m->to),
+		.from_state = run_state_name(m->from),
+		.to_state = run_state_name(m->to),
 		.pending_state = run_pending_word(m->pending_state),
 		.reason = m->reason,
 		.detail = m->detail,

@@ -43,7 +43,7 @@ enum severity severity_of(enum outcome outcome, enum health health,
 	return SEVERITY_neutral;
 }
 
-static const char *severity_word(enum severity s)
+static const char *severity_name(enum severity s)
 {
 	return levels[s];
 }
@@ -65,7 +65,7 @@ static int health_from(const char *word)
 	return i;
 }
 
-static const char *health_word(enum health h)
+static const char *health_name(enum health h)
 {
 	return healths[h];
 }
@@ -125,9 +125,9 @@ void run_judge(struct run_row *row, const struct run_signs *s)
 	enum artifacts_status artifacts = run_artifacts_status(
 		state, row->reason, row->artifacts_status != NULL);
 
-	row->health = health_word(health);
+	row->health = health_name(health);
 	row->artifacts_status = artifacts_status_word(artifacts);
-	row->severity = severity_word(
+	row->severity = severity_name(
 		severity_of(run_outcome(state), health, artifacts));
 }
 
@@ -140,8 +140,8 @@ static void judge_counts(struct invocation_row *row)
 				     ? OUTCOME_succeeded
 				     : OUTCOME_none;
 
-	row->health = health_word(HEALTH_ok);
-	row->severity = severity_word(
+	row->health = health_name(HEALTH_ok);
+	row->severity = severity_name(
 		severity_of(worst, HEALTH_ok, ARTIFACTS_not_expected));
 }
 
@@ -151,7 +151,7 @@ void invocation_judge(struct invocation_row *row, const struct run_row *run)
 		judge_counts(row);
 	if (!run)
 		return;
-	if (!strcmp(row->health, health_word(HEALTH_ok)) ||
+	if (!strcmp(row->health, health_name(HEALTH_ok)) ||
 	    health_from(run->health) > health_from(row->health))
 		row->health = run->health;
 	if (severity_from(run->severity) > severity_from(row->severity))

@@ -273,7 +273,7 @@ static int answer_approvals(struct api_request *q, const cJSON *last,
 	if (!(http_subject(q->http)->can & HTTP_CAN(APPROVE)))
 		return err_set(e, ERR_DENIED,
 			       "this needs a token with the scope \"%s\"",
-			       http_scope_word(HTTP_SCOPE_APPROVE));
+			       http_scope_name(HTTP_SCOPE_APPROVE));
 	if (find_message(q, last, e))
 		return -1;
 	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(last, "parts"))

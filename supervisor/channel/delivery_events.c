@@ -13,7 +13,7 @@ int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 		.id = id,
 		.agent = d->agent,
 		.channel = d->channel,
-		.state = delivery_state_word(DELIVERY_PENDING),
+		.state = delivery_state_name(DELIVERY_PENDING),
 		.remote_status = OPT_NONE,
 		.detail = d->resend_of ? arena_printf(&a, "sent again as %s",
 						      d->resend_of)
@@ -35,7 +35,7 @@ int delivery_event_claimed(struct channel *c, const struct delivery_taken *rows,
 	int rc;
 
 	json_begin_object(&body);
-	json_put_text(&body, "state", delivery_state_word(DELIVERY_SENDING));
+	json_put_text(&body, "state", delivery_state_name(DELIVERY_SENDING));
 	json_put_array(&body, "ids");
 	for (int i = 0; i < n; i++)
 		json_add_text(&body, rows[i].row.id);

@@ -67,8 +67,8 @@ static int submit_run(struct supervisor *s, const struct run_request *req,
 	if (found < 0)
 		return -1;
 	if (made.interrupt[0] &&
-	    cancel_run(s, made.interrupt, run_because_interrupted, NULL,
-		       req->by, e) < 0)
+	    cancel_run(s, made.interrupt, run_reason_interrupted, NULL, req->by,
+		       e) < 0)
 		return -1;
 	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
 	complete_later(s, done, made.id.text, made.is_new,
@@ -233,7 +233,7 @@ static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		n = sql_collect(s->db, Q_RUN_DESCENDANTS, &key, DESCENDANTS_MAX,
 				&rows, &a, e);
 	for (int i = 0; i >= 0 && i < n; i++)
-		if (cancel_one(s, rows[i].id, run_because_parent_cancelled, id,
+		if (cancel_one(s, rows[i].id, run_reason_parent_cancelled, id,
 			       by, e) < 0)
 			n = -1;
 	arena_fini(&a);
@@ -316,8 +316,8 @@ static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
 			   const char *by, struct completion done,
 			   struct err *e)
 {
-	struct transition_reason why = {.reason = pause ? run_because_paused
-							: run_because_resumed};
+	struct transition_reason why = {.reason = pause ? run_reason_paused
+							: run_reason_resumed};
 	struct active_run *l = reachable(s, run, e);
 	struct command_drop_in drop = {run, pause ? "resume" : "pause",
 				       clock_now()};
@@ -326,18 +326,18 @@ static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
 	if (!l)
 		return -1;
 	if (l->state == wanted) {
-		complete_later(s, done, run, false, run_state_word(wanted));
+		complete_later(s, done, run, false, run_state_name(wanted));
 		return 0;
 	}
 	if (!run_fsm(l->state, pause ? RUN_EV_PAUSE : RUN_EV_RESUME).allowed)
 		return err_set(e, ERR_CONFLICT, "run %s is %s", run,
-			       run_state_word(l->state));
+			       run_state_name(l->state));
 	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_COMMAND_DROP, &drop, e) < 0 ||
 	    add_command(s, run, pause ? "pause" : "resume", "{}", by, e) ||
 	    transition_apply(l, pause ? RUN_EV_PAUSE : RUN_EV_RESUME, &why, e))
 		return -1;
-	complete_later(s, done, run, true, run_state_word(wanted));
+	complete_later(s, done, run, true, run_state_name(wanted));
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static void answer_after_commit(struct supervisor *s, struct ipc_from to,
 static int on_hello(struct active_run *l, struct ipc_from from,
 		    const struct msg *m, struct err *e)
 {
-	struct transition_reason why = {.reason = run_because_hello};
+	struct transition_reason why = {.reason = run_reason_hello};
 	struct ipc_peer peer;
 
 	/* The pid comes from the kernel, not from the worker. */

@@ -169,7 +169,7 @@ static void count_attempt(struct active_run *l)
 {
 	l->pending_state = run_pending_failed(true, l->attempt,
 					      l->max_attempts);
-	active_run_set_reason(l, run_because_worker_died, l->detail);
+	active_run_set_reason(l, run_reason_worker_died, l->detail);
 	l->reconciled = l->pending_state == RUN_PENDING_QUEUED;
 }
 

@@ -57,16 +57,16 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 		l->exited = true;
 	log_info(LT("msg", l->exited ? "worker of an active run is gone"
 				     : "adopted a worker"),
-		 LT("run", l->id), LT("state", run_state_word(l->state)),
+		 LT("run", l->id), LT("state", run_state_name(l->state)),
 		 LI("pid", l->pid));
 	if (l->state == RUN_ENDING)
 		effect_defer(l, RUN_EFFECT_VERIFY_EXIT);
 	else if (l->exited)
 		transition_worker_gone(l,
 				       row->pid != OPT_NONE && !same_boot
-					       ? run_because_host_restarted
+					       ? run_reason_host_restarted
 				       : row->pid == OPT_NONE
-					       ? run_because_spawn_failed
+					       ? run_reason_spawn_failed
 					       : exit_reason_of(l),
 				       NULL);
 	else if (l->state == RUN_STOPPING)

@@ -63,7 +63,7 @@ static int schedule(struct supervisor *s, struct arena *a, struct err *e)
 static int expire(struct supervisor *s, int64_t now, struct arena *a,
 		  struct err *e)
 {
-	struct transition_reason why = {.reason = run_because_queue_timeout};
+	struct transition_reason why = {.reason = run_reason_queue_timeout};
 	struct run_expired_in in = {now};
 	struct run_expired_row *ids;
 	int n = sql_collect(s->db, Q_RUN_EXPIRED, &in, 100, &ids, a, e);

@@ -260,10 +260,10 @@ static int prepare_start(struct claim *c, const char **reject, struct err *e)
 	cJSON *spec;
 	int rc;
 
-	*reject = run_because_agent_broken;
+	*reject = run_reason_agent_broken;
 	rc = supervisor_agent_read(s, c->run.agent, &c->agent, &c->arena, e);
 	if (rc == 0 || (rc == 1 && !c->agent.is_enabled)) {
-		*reject = run_because_agent_missing;
+		*reject = run_reason_agent_missing;
 		return err_set(e, ERR_NOTFOUND,
 			       "agent %s was removed or disabled",
 			       c->run.agent);
@@ -337,7 +337,7 @@ static int find_worker(struct active_run *l, const struct buf *start,
 static int launch(struct claim *c, const struct buf *start,
 		  struct idle_worker *w, struct err *e)
 {
-	struct transition_reason why = {.reason = run_because_claimed};
+	struct transition_reason why = {.reason = run_reason_claimed};
 	struct run_set_attempt_in set = {
 		.id = c->run.id,
 		.attempt = c->run.attempt,
@@ -401,7 +401,7 @@ static int start_claimed(struct supervisor *s, const char *id,
 	if (rc < 0) {
 		rc = reject(s, id, why, bad.text, &c.arena, e);
 	} else if (rc == 0 && make_start(&c, &start, &bad)) {
-		rc = reject(s, id, run_because_agent_broken, bad.text, &c.arena,
+		rc = reject(s, id, run_reason_agent_broken, bad.text, &c.arena,
 			    e);
 	} else if (rc == 0) {
 		rc = start_or_wait(&c, &start, agent_limit, e);

@@ -191,8 +191,8 @@ static void check_deadlines(struct active_run *l)
 
 	if (l->state == RUN_STARTING || now >= next) {
 		kill_if_still_silent(l, l->state == RUN_STARTING
-						? run_because_start_timeout
-						: run_because_worker_silent);
+						? run_reason_start_timeout
+						: run_reason_worker_silent);
 		return;
 	}
 	l->suspect = false;
@@ -275,8 +275,8 @@ void active_run_on_exit(struct active_run *l)
  * it. */
 const char *exit_reason_of(const struct active_run *l)
 {
-	return l->state == RUN_STARTING ? run_because_spawn_failed
-					: run_because_worker_died;
+	return l->state == RUN_STARTING ? run_reason_spawn_failed
+					: run_reason_worker_died;
 }
 
 void record_worker_pid(struct active_run *l)
@@ -338,7 +338,7 @@ void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 	if (t->kind == SPAWN_FAILED) {
 		snprintf(why, sizeof why, "%s", strerror(t->status));
 		l->exited = true;
-		transition_worker_gone(l, run_because_spawn_failed, why);
+		transition_worker_gone(l, run_reason_spawn_failed, why);
 		return;
 	}
 	l->in_cgroup = t->in_cgroup;
@@ -360,7 +360,7 @@ static void find_lost_worker(struct active_run *l, void *arg)
 		active_run_watch_pid(l, pid, st.start_ticks, -1);
 		record_worker_pid(l);
 	} else {
-		transition_worker_gone(l, run_because_spawn_failed,
+		transition_worker_gone(l, run_reason_spawn_failed,
 				       "the spawner died");
 	}
 }

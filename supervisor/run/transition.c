@@ -83,7 +83,7 @@ int transition_apply(struct active_run *l, enum run_event event,
 
 	if (!st.allowed)
 		return err_set(e, ERR_CONFLICT, "run %s is %s", l->id,
-			       run_state_word(l->state));
+			       run_state_name(l->state));
 	if (txn_begin(&l->sup->txn, e))
 		return -1;
 	save_for_rollback(l);
@@ -157,8 +157,8 @@ bool worker_never_started(struct active_run *l, const char *reason)
 	struct run_count_never_started_row row = {0};
 	struct err e;
 
-	return (!strcmp(reason, run_because_spawn_failed) ||
-		!strcmp(reason, run_because_start_timeout)) &&
+	return (!strcmp(reason, run_reason_spawn_failed) ||
+		!strcmp(reason, run_reason_start_timeout)) &&
 	       sql_get(l->sup->db, Q_RUN_COUNT_NEVER_STARTED, &in, &row, NULL,
 		       &e) == 1 &&
 	       row.count < NEVER_STARTED_MAX;

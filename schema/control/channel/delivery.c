@@ -32,7 +32,7 @@ struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e)
 	return moves[s][e];
 }
 
-const char *delivery_state_word(enum delivery_state s)
+const char *delivery_state_name(enum delivery_state s)
 {
 	return states[s].word;
 }
@@ -195,8 +195,8 @@ static int move_delivery(struct sql *db, const struct delivery_end *d,
 {
 	struct delivery_move_in in = {
 		.seq = d->seq,
-		.from_state = delivery_state_word(d->from),
-		.to_state = delivery_state_word(st->to),
+		.from_state = delivery_state_name(d->from),
+		.to_state = delivery_state_name(st->to),
 		.attempt_id = d->attempt_id,
 		.due_at = d->due_at,
 		.is_queued = stays_queued(st, d->event),
@@ -228,7 +228,7 @@ int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
 		    struct err *e)
 {
 	struct delivery_step st = delivery_fsm(d->from, d->event);
-	const char *word = delivery_state_word(st.to);
+	const char *word = delivery_state_name(st.to);
 	int n;
 
 	assert(st.allowed);

@@ -49,7 +49,7 @@ struct delivery_step {
 };
 
 struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e);
-const char *delivery_state_word(enum delivery_state s);
+const char *delivery_state_name(enum delivery_state s);
 int delivery_state_from(const char *word);            /* -1: no such state */
 bool delivery_state_is_over(enum delivery_state s);   /* it is final */
 bool delivery_state_is_queued(enum delivery_state s); /* waits, or under way */

@@ -83,7 +83,7 @@ static void every_code_has_what_each_edge_needs(void **state)
 		enum err_code c = (enum err_code)i;
 
 		assert_non_null(err_name(c));
-		assert_true(strlen(err_word(c)) > 3);
+		assert_true(strlen(err_description(c)) > 3);
 		assert_int_equal(err_from_name(err_name(c)), c);
 		if (c == ERR_OK)
 			continue;

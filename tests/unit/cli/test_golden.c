@@ -50,7 +50,7 @@ static void write_errors(FILE *to)
 			err_http_status((enum err_code)c),
 			err_exit_status((enum err_code)c),
 			err_is_retryable((enum err_code)c) ? "yes" : "no",
-			err_word((enum err_code)c));
+			err_description((enum err_code)c));
 }
 
 static void write_reasons(FILE *to)

@@ -93,7 +93,7 @@ static int move_run(const char *id, enum run_state to)
 		.session = row.session,
 		.from = (enum run_state)run_state_from(row.state),
 		.to = to,
-		.reason = run_because_claimed,
+		.reason = run_reason_claimed,
 		.now = 2000,
 		.due_at = 5000,
 	};
@@ -308,7 +308,7 @@ static void a_move_from_a_state_that_was_left_changes_nothing(void **state)
 		.session = one.text,
 		.from = RUN_RUNNING,
 		.to = RUN_ENDING,
-		.reason = run_because_hello,
+		.reason = run_reason_hello,
 		.due_at = OPT_NONE,
 	};
 	struct run_transition_row *rows;

@@ -185,7 +185,7 @@ static void the_table_takes_the_states_that_c_knows_and_no_other(void **state)
 	assert_int_equal(run_reasons_seed(db, &e), 0);
 	for (int i = 0; i <= RUN_STATES; i++) {
 		const char *word = i < RUN_STATES
-					   ? run_state_word((enum run_state)i)
+					   ? run_state_name((enum run_state)i)
 					   : "dreaming";
 		int rc;
 
