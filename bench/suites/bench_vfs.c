@@ -82,7 +82,7 @@ static int forks(struct bench_run *r, struct vfs *v, struct sql *db,
 struct imported {
 	struct samples seconds, cpu;
 	double mb;
-	struct vfs_port port;
+	struct vfs_transfer port;
 };
 
 static int import_once(const char *tree, const char *dir, struct imported *out,

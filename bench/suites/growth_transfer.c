@@ -41,24 +41,24 @@ int growth_other_new(struct growth_world *w, struct err *e)
 
 int growth_export_dir(struct growth_world *w, struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 
 	return vfs_export_dir(w->v, place(w, "tree").text, &p, e);
 }
 
 int growth_import_dir(struct growth_world *w, struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 
 	return vfs_import_dir(w->other, place(w, "tree").text, &p, e);
 }
 
 static int with_tar(struct growth_world *w, int flags, struct vfs *v,
-		    int (*call)(struct vfs *v, int fd, struct vfs_port *p,
+		    int (*call)(struct vfs *v, int fd, struct vfs_transfer *p,
 				struct err *e),
 		    struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 	int fd = open(place(w, "tree.tar").text, flags | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? err_errno_set(e, "tree.tar") : call(v, fd, &p, e);
 
@@ -79,28 +79,28 @@ int growth_import_tar(struct growth_world *w, struct err *e)
 
 int growth_export_sqlar(struct growth_world *w, struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 
 	return vfs_export_sqlar(w->v, place(w, "tree.sqlar").text, &p, e);
 }
 
 int growth_import_sqlar(struct growth_world *w, struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 
 	return vfs_import_sqlar(w->other, place(w, "tree.sqlar").text, &p, e);
 }
 
 int growth_export_agentfs(struct growth_world *w, struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 
 	return vfs_export_agentfs(w->v, place(w, "tree.agentfs").text, &p, e);
 }
 
 int growth_import_agentfs(struct growth_world *w, struct err *e)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 
 	return vfs_import_agentfs(w->other, place(w, "tree.agentfs").text, &p,
 				  e);

@@ -1,4 +1,4 @@
-#include "cli/vfs/vfs_port_cli.h"
+#include "cli/vfs/vfs_transfer_cli.h"
 
 #include "lib/base/text.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int export_tar(struct vfs *v, const char *to, struct vfs_port *p,
+static int export_tar(struct vfs *v, const char *to, struct vfs_transfer *p,
 		      struct err *e)
 {
 	int fd = STDOUT_FILENO, rc;
@@ -60,12 +60,12 @@ static int guess(const char *to, const char **kind, struct err *e)
 static int export_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	const char *to = cli_arg(cli, 0), *kind = cli_option(cli, "format");
-	struct port_view view;
+	struct transfer_view view;
 	int rc;
 
 	if (!kind && guess(to, &kind, e))
 		return -1;
-	port_begin_export(cli, &view, v, cli_arg(cli, 1));
+	transfer_begin_export(cli, &view, v, cli_arg(cli, 1));
 	view.silent = !strcmp(to, "-");
 	if (!strcmp(kind, "dir"))
 		rc = vfs_export_dir(v, to, &view.port, e);

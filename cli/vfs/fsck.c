@@ -23,14 +23,14 @@ static void print_fsck_progress(void *arg, const char *what, int64_t count)
 
 static int run_vfs_fsck(struct cli *cli, struct err *e)
 {
-	struct vfs_check c = {.mend = cli_flag(cli, "repair"),
+	struct vfs_check c = {.repair = cli_flag(cli, "repair"),
 			      .deep = cli_flag(cli, "deep"),
 			      .tell = print_fsck_progress,
 			      .arg = cli};
 
 	if (vfs_check(cli->agent.db, &c, e))
 		return -1;
-	if (c.found && !c.mend)
+	if (c.found && !c.repair)
 		return err_set(e, ERR_CORRUPT,
 			       "found %lld faults; --repair repairs them",
 			       (long long)c.found);

@@ -1,4 +1,4 @@
-#include "cli/vfs/vfs_port_cli.h"
+#include "cli/vfs/vfs_transfer_cli.h"
 
 #include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
@@ -64,7 +64,7 @@ static int get_file(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 static int get_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	const char *path = cli_arg(cli, 0), *to = cli_arg(cli, 1);
-	struct port_view view;
+	struct transfer_view view;
 	struct vfs_attr a;
 
 	if (vfs_walk(v, path, VFS_FOLLOW, &a, e))
@@ -74,7 +74,7 @@ static int get_in(struct cli *cli, struct vfs *v, struct err *e)
 	if (!strcmp(to, "-") && !S_ISDIR(a.mode))
 		return get_to_output(cli, v, &a, e);
 	if (S_ISDIR(a.mode)) {
-		port_begin_export(cli, &view, v, path);
+		transfer_begin_export(cli, &view, v, path);
 		return port_end(cli, &view,
 				vfs_export_dir(v, to, &view.port, e));
 	}

@@ -1,4 +1,4 @@
-#include "cli/vfs/vfs_port_cli.h"
+#include "cli/vfs/vfs_transfer_cli.h"
 
 #include "lib/base/text.h"
 #include "lib/os/held.h"
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int import_tar(struct vfs *v, const char *from, struct vfs_port *p,
+static int import_tar(struct vfs *v, const char *from, struct vfs_transfer *p,
 		      struct err *e)
 {
 	int fd = strcmp(from, "-")
@@ -54,7 +54,7 @@ static const char *guess(const char *from)
 static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	const char *from = cli_arg(cli, 0), *kind = cli_option(cli, "format");
-	struct port_view view;
+	struct transfer_view view;
 	int rc;
 
 	port_begin_import(cli, &view, from, cli_arg(cli, 1));

@@ -201,7 +201,7 @@ static int put_in_place(const struct restore_options *ask, struct workdir *w,
 	char parent[PATH_MAX];
 
 	snprintf(parent, sizeof parent, "%s", root);
-	if (all_on_disk(w->path, e) || fault_point(FAULT_restore_revived, e))
+	if (all_on_disk(w->path, e) || fault_point(FAULT_restore_fixed_up, e))
 		return -1;
 	if (!file_exists(root)) {
 		if (workdir_keep(w, e))

@@ -142,7 +142,7 @@ static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 		      struct migrate_piece *p, struct err *e)
 {
 	const struct namespaces *s = arg;
-	struct vfs_port port = {.path = ""};
+	struct vfs_transfer port = {.path = ""};
 	struct err known;
 	struct vfs *v = NULL;
 	int rc;

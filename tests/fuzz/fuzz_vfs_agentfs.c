@@ -28,7 +28,7 @@ static size_t good_n;
 
 static void set_up_good_file(void)
 {
-	struct vfs_port p = {0};
+	struct vfs_transfer p = {0};
 	struct err e;
 
 	if (db_open(&db, fuzz_path("agent"), &agent_schema, SQL_CREATE, &e) ||
@@ -98,7 +98,7 @@ static void change_rows(const uint8_t *p, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct vfs_port p = {.path = "in"};
+	struct vfs_transfer p = {.path = "in"};
 	struct vfs_check c = {.deep = true};
 	struct vfs_dir d;
 	struct err e = {0};

@@ -77,7 +77,7 @@ static int read_found(void *arg, const struct vfs_found *f, struct err *e)
 static void use(struct vfs *v)
 {
 	struct vfs_put how = {.parents = true};
-	struct vfs_port p = {0};
+	struct vfs_transfer p = {0};
 	struct err e;
 
 	if (vfs_visit(v, "", read_found, v, &e))
@@ -108,7 +108,7 @@ static void open_and_use(struct sql *db, const char *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct vfs_check c = {.deep = true, .mend = true};
+	struct vfs_check c = {.deep = true, .repair = true};
 	struct sql *db;
 	struct err e = {0};
 

@@ -34,7 +34,7 @@ static size_t good_n;
 
 static void set_up_good_file(void)
 {
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct err e;
 
 	if (db_open(&db, fuzz_path("agent"), &agent_schema, SQL_CREATE, &e) ||
@@ -217,7 +217,7 @@ static bool has_zero(const struct seen_row *row)
 
 /* --- the property -------------------------------------------------------- */
 
-static void check_taken(const struct vfs_port *p)
+static void check_taken(const struct vfs_transfer *p)
 {
 	bool odd = false, zero = false;
 
@@ -231,7 +231,7 @@ static void check_taken(const struct vfs_port *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct vfs_port p = {.path = "in", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "in", .keep_setuid = true};
 	struct vfs_check c = {.deep = true};
 	bool bytes = size > 0 && data[0] % 2 == 0;
 	struct vfs_dir d;

@@ -34,7 +34,7 @@ static struct vfs *space(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct vfs *v = space();
-	struct vfs_port p = {.path = "in", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "in", .keep_setuid = true};
 	struct vfs_check c = {.deep = true};
 	struct vfs_dir d;
 	struct err e = {0};

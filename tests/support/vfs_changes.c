@@ -150,11 +150,11 @@ static int do_orphan(struct vfs_test *t, struct err *e)
 
 	if (find_node(t, "large", &a, e))
 		return -1;
-	vfs_hold(t->v, a.ino);
+	vfs_ref(t->v, a.ino);
 	rc = do_unlink(t, e);
 	if (rc == 0)
 		rc = vfs_pwrite(t->v, a.ino, "still", 5, 0, e);
-	vfs_let_go(t->v, a.ino, 1);
+	vfs_unref(t->v, a.ino, 1);
 	return rc;
 }
 
@@ -315,14 +315,14 @@ static int do_whiteout(struct vfs_test *t, struct err *e)
 
 static int do_import_dir(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "in", .keep_setuid = true};
 
 	return vfs_import_dir(t->v, temp_join(&inputs, "host"), &p, e);
 }
 
 static int do_import_tar(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "in", .keep_setuid = true};
 	int fd = open(temp_join(&inputs, "t.tar"), O_RDONLY | O_CLOEXEC);
 	int rc = vfs_import_tar(t->v, fd, &p, e);
 
@@ -332,14 +332,14 @@ static int do_import_tar(struct vfs_test *t, struct err *e)
 
 static int do_import_sqlar(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "in", .keep_setuid = true};
 
 	return vfs_import_sqlar(t->v, temp_join(&inputs, "t.sqlar"), &p, e);
 }
 
 static int do_import_agentfs(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "in", .keep_setuid = true};
 
 	return vfs_import_agentfs(t->v, temp_join(&inputs, "t.db"), &p, e);
 }
@@ -373,7 +373,7 @@ static void must(int rc, const struct err *e)
 
 static void make_inputs(struct vfs_test *t)
 {
-	struct vfs_port p = {.path = "", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "", .keep_setuid = true};
 	struct err e;
 	int fd = open(temp_join(&inputs, "t.tar"),
 		      O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

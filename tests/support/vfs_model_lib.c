@@ -183,7 +183,7 @@ static long attribute(struct vfs *v, const char *path, const struct step *s)
 static void let_go(struct model *m)
 {
 	if (m->ino)
-		vfs_let_go(m->v, m->ino, 1);
+		vfs_unref(m->v, m->ino, 1);
 	m->ino = 0;
 }
 
@@ -198,7 +198,7 @@ static long hold_file(struct model *m, const char *path)
 	if (rc)
 		return rc;
 	m->ino = a.ino;
-	vfs_hold(m->v, a.ino);
+	vfs_ref(m->v, a.ino);
 	return 0;
 }
 

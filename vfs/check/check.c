@@ -27,7 +27,7 @@ enum {
 };
 
 static const struct {
-	unsigned find, mend;
+	unsigned find, repair;
 	enum group group;
 	const char *words;
 } checks[CHECKS] = {
@@ -105,7 +105,7 @@ static int each_namespace(struct sql *db,
 		if (rc)
 			break;
 		v->inside = true;
-		rc = tx_look(v, e);
+		rc = tx_refresh(v, e);
 		if (rc == 0)
 			rc = fn(v, e);
 		v->inside = false;
@@ -133,13 +133,13 @@ static int cut_cycles(struct sql *db, struct err *e)
 	return found;
 }
 
-static int mend(struct sql *db, unsigned i, struct err *e)
+static int repair(struct sql *db, unsigned i, struct err *e)
 {
 	if (i == CHECK_NAMELESS)
 		return each_namespace(db, name_nodes, e);
 	if (i == CHECK_CYCLE)
 		return cut_cycles(db, e);
-	if (sql_exec(db, checks[i].mend, NULL, e) < 0)
+	if (sql_exec(db, checks[i].repair, NULL, e) < 0)
 		return -1;
 	return i == CHECK_ORPHAN ? each_namespace(db, orphans_reap, e) : 0;
 }
@@ -172,10 +172,10 @@ static int check_one(struct job *j, unsigned i, struct err *e)
 	if (n.n == 0)
 		return 0;
 	report_problem(j->c, checks[i].words, n.n);
-	if (!j->c->mend)
+	if (!j->c->repair)
 		return 0;
 	j->c->mended += n.n;
-	return mend(j->db, i, e);
+	return repair(j->db, i, e);
 }
 
 /* Deletes contents that cannot be decompressed: then nothing refers to them,
@@ -203,7 +203,7 @@ static int check_contents(struct job *j, struct err *e)
 		if (why.code != ERR_CORRUPT) {
 			*e = why;
 			rc = -1;
-		} else if (j->c->mend) {
+		} else if (j->c->repair) {
 			j->c->mended++;
 			rc = sql_exec(j->db, Q_VFS_BLOB_DROP, &key, e) < 0 ? -1
 									   : 0;
@@ -231,8 +231,8 @@ int vfs_check(struct sql *db, struct vfs_check *c, struct err *e)
 	int rc;
 
 	c->found = c->mended = 0;
-	tx_forget();
-	if (c->mend ? sql_enter(db, e) : sql_enter_read(db, e))
+	tx_invalidate();
+	if (c->repair ? sql_enter(db, e) : sql_enter_read(db, e))
 		return -1;
 	sql_bulk_begin(db);
 	rc = sql_leave(db, check_in(&j, e), e);

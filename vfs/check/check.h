@@ -19,7 +19,7 @@
 struct sql;
 
 struct vfs_check {
-	bool mend, deep;
+	bool repair, deep;
 	/* Called for each kind of damage that was found. May be NULL. */
 	void (*tell)(void *arg, const char *what, int64_t count);
 	void *arg;

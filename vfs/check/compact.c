@@ -45,7 +45,7 @@ static void note_hash(struct work *w, const uint8_t *p, size_t n, int64_t blob)
 }
 
 /* Compresses harder than a write has time for. */
-static int squeeze(struct work *w, int64_t blob, size_t n, struct err *e)
+static int compress(struct work *w, int64_t blob, size_t n, struct err *e)
 {
 	struct vfs_key key = {.id = blob};
 	struct vfs_blob_state_row now;
@@ -79,14 +79,14 @@ static int slice(struct work *w, int64_t *last, struct err *e)
 		*last = next.n;
 		w->done++;
 		if (blob_read(&w->v, *last, w->v.chunk, &n, e) ||
-		    squeeze(w, *last, n, e))
+		    compress(w, *last, n, e))
 			return -1;
 		note_hash(w, w->v.chunk, n, *last);
 	}
 	return 1;
 }
 
-static int squeeze_all(struct work *w, struct err *e)
+static int compress_all(struct work *w, struct err *e)
 {
 	int64_t last = 0;
 	int more;
@@ -216,7 +216,7 @@ int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e)
 		rc = sql_script_i64(db, "SELECT count(*) FROM vfs_blob",
 				    &w.total, e);
 	if (rc == 0)
-		rc = squeeze_all(&w, e);
+		rc = compress_all(&w, e);
 	if (rc == 0)
 		rc = join(&w, e);
 	if (rc == 0)

@@ -51,7 +51,7 @@ static int setattr_in(struct vfs *v, int64_t ino, const struct vfs_set *set,
 	bool size = set->what & VFS_SET_SIZE;
 
 	if (node_get(v, ino, n, e) || (size && check_size(n, e)) ||
-	    node_keep(v, n, e))
+	    node_save_undo(v, n, e))
 		return -1;
 	if (size && data_truncate(v, n, set->size, e))
 		return -1;

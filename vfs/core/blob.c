@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Below this many bytes LZ4 saves no page; above, it must save an eighth. */
-#define SQUEEZE_MIN 256
+#define COMPRESS_MIN 256
 
 static int bad_blob(int64_t blob, struct err *e)
 {
@@ -108,12 +108,12 @@ int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
 
 /* Compressed if it is worth it; the result borrows p or v->packed. */
 static struct vfs_blob_row pack(struct vfs *v, const void *p, size_t n,
-				bool squeeze)
+				bool compress)
 {
 	struct vfs_blob_row row = {.raw = OPT_NONE, .data = {p, n}};
 	int got;
 
-	if (!squeeze || n < SQUEEZE_MIN)
+	if (!compress || n < COMPRESS_MIN)
 		return row;
 	got = LZ4_compress_default(p, (char *)v->packed, (int)n,
 				   (int)(n - n / 8));
@@ -124,10 +124,10 @@ static struct vfs_blob_row pack(struct vfs *v, const void *p, size_t n,
 	return row;
 }
 
-int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
-	     struct err *e)
+int blob_add(struct vfs *v, const void *p, size_t n, bool compress,
+	     int64_t *out, struct err *e)
 {
-	struct vfs_blob_row row = pack(v, p, n, squeeze);
+	struct vfs_blob_row row = pack(v, p, n, compress);
 
 	if (sql_exec(v->db, Q_VFS_BLOB_ADD, &row, e) < 0)
 		return -1;
@@ -136,9 +136,9 @@ int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
 }
 
 int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
-		 bool squeeze, struct err *e)
+		 bool compress, struct err *e)
 {
-	struct vfs_blob_row row = pack(v, p, n, squeeze);
+	struct vfs_blob_row row = pack(v, p, n, compress);
 
 	row.id = blob;
 	return sql_exec(v->db, Q_VFS_BLOB_SET, &row, e) < 0 ? -1 : 0;
@@ -190,7 +190,7 @@ int blob_ref(struct vfs *v, int64_t blob, struct err *e)
 	return sql_exec(v->db, Q_VFS_BLOB_REFS_ADD, &key, e) < 0 ? -1 : 0;
 }
 
-int blob_let_go(struct vfs *v, int64_t blob, struct err *e)
+int blob_unref(struct vfs *v, int64_t blob, struct err *e)
 {
 	struct vfs_key key = {.id = blob};
 	int64_t refs;

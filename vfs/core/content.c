@@ -108,13 +108,14 @@ static int own_blob(struct vfs *v, const struct node *n, int64_t idx,
 		return -1;
 	if (*blob == OPT_NONE)
 		return 0;
-	if (chunk_guard(v, n, idx, *blob, e) || blob_state(v, *blob, state, e))
+	if (chunk_save_undo(v, n, idx, *blob, e) ||
+	    blob_state(v, *blob, state, e))
 		return -1;
 	return !state->shared;
 }
 
 static int put_chunk(struct vfs *v, struct node *n, struct part at,
-		     const void *p, bool squeeze, struct err *e)
+		     const void *p, bool compress, struct err *e)
 {
 	struct blob_state state;
 	int64_t blob;
@@ -123,8 +124,8 @@ static int put_chunk(struct vfs *v, struct node *n, struct part at,
 	if (own < 0)
 		return -1;
 	if (own)
-		return blob_replace(v, blob, p, at.n, squeeze, e);
-	if (blob_add(v, p, at.n, squeeze, &blob, e))
+		return blob_replace(v, blob, p, at.n, compress, e);
+	if (blob_add(v, p, at.n, compress, &blob, e))
 		return -1;
 	return chunk_set(v, n, at.idx, blob, e);
 }
@@ -182,7 +183,7 @@ int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
 			       quoted(n->name).text);
 	if (quota_resize(v, n, end > n->size ? end : n->size, e))
 		return -1;
-	if (node_keep(v, n, e))
+	if (node_save_undo(v, n, e))
 		return -1;
 	while (done < len) {
 		struct part at = part_at(off + (int64_t)done, len - done);
@@ -272,7 +273,7 @@ int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e)
 	if (size < 0 || size > VFS_SIZE_MAX)
 		return err_set(e, size < 0 ? ERR_USAGE : ERR_TOOBIG,
 			       "invalid size for %s", quoted(n->name).text);
-	if (quota_resize(v, n, size, e) || node_keep(v, n, e))
+	if (quota_resize(v, n, size, e) || node_save_undo(v, n, e))
 		return -1;
 	if (size < n->size &&
 	    (drop_from(v, n, idx, e) || cut_last(v, n, size, e)))

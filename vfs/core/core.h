@@ -93,8 +93,8 @@ int vfs_attach(struct vfs **out, struct sql *db, const char *name,
  * tx_end(v, inner(...), e); tx_end returns rc, or -1. */
 int tx_begin(struct vfs *v, struct err *e);
 int tx_end(struct vfs *v, int rc, struct err *e);
-int tx_look(struct vfs *v, struct err *e); /* part of tx_begin */
-void tx_forget(void); /* rows were changed without tx_begin */
+int tx_refresh(struct vfs *v, struct err *e); /* part of tx_begin */
+void tx_invalidate(void); /* rows were changed without tx_begin */
 /* Runs several calls as one: all of them or none, in a batch or not. */
 int tx_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
@@ -125,7 +125,7 @@ int acl_follow_mode(struct vfs *v, const struct node *n, struct err *e);
 int orphan_held(struct vfs *v, int64_t ino, struct err *e); /* 1, 0, -1 */
 int orphans_write(struct vfs *v, struct err *e);            /* at commit */
 int orphans_reap(struct vfs *v, struct err *e); /* of dead processes */
-void orphans_let_go(struct vfs *v);             /* all of ours */
+void orphans_release(struct vfs *v);            /* all of ours */
 
 /* content.c */
 ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,
@@ -140,7 +140,7 @@ int data_keep_lower(struct vfs *v, struct node *n, struct err *e);
 
 /* namespace.c: checks the quota and counts usage; negative numbers reduce
  * it. */
-int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
+int quota_reserve(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
 /* Before the node gets this size. */
 int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e);
 

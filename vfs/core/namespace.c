@@ -119,7 +119,7 @@ static int untouched_in(struct vfs *v, struct err *e)
 	struct node root;
 	int any;
 
-	if (tx_look(v, e) || node_get(v, VFS_ROOT, &root, e))
+	if (tx_refresh(v, e) || node_get(v, VFS_ROOT, &root, e))
 		return -1;
 	if (v->keep || (v->base && !(root.flags & NODE_UNSEEN)))
 		return 0;
@@ -140,7 +140,7 @@ static int over(const char *what, int64_t max, struct err *e)
 		       max, what);
 }
 
-int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e)
+int quota_reserve(struct vfs *v, int64_t bytes, int64_t files, struct err *e)
 {
 	struct vfs_usage *u = &v->usage;
 
@@ -162,8 +162,8 @@ int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e)
 
 	if (hosts && lower_keep_fingerprint(v, n, e))
 		return -1;
-	if (hosts ? quota_take(v, size, 1, e)
-		  : size != n->size && quota_take(v, size - n->size, 0, e))
+	if (hosts ? quota_reserve(v, size, 1, e)
+		  : size != n->size && quota_reserve(v, size - n->size, 0, e))
 		return -1;
 	n->flags &= ~NODE_HOSTS;
 	return 0;

@@ -135,8 +135,8 @@ void vfs_dir_fini(struct vfs_dir *d);
 
 /* A held node outlives its last name until it was released as often as it was
  * held. */
-void vfs_hold(struct vfs *v, int64_t ino);
-void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times);
+void vfs_ref(struct vfs *v, int64_t ino);
+void vfs_unref(struct vfs *v, int64_t ino, uint64_t times);
 
 /* The server of a mount registers itself: then other processes leave the nodes
  * that they remove to it. There is one for each namespace: returns 1 if there

@@ -103,12 +103,12 @@ static int orphan_drop(struct vfs *v, int64_t ino, bool has_row, struct err *e)
 	return tx_end(v, drop_in(v, ino, has_row, e), e);
 }
 
-void vfs_hold(struct vfs *v, int64_t ino)
+void vfs_ref(struct vfs *v, int64_t ino)
 {
 	node_refs_add(&v->held, ino, 1);
 }
 
-void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
+void vfs_unref(struct vfs *v, int64_t ino, uint64_t times)
 {
 	struct err ignored;
 	uint64_t known;
@@ -123,7 +123,7 @@ void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
 	orphan_drop(v, ino, known > 1, &ignored);
 }
 
-void orphans_let_go(struct vfs *v)
+void orphans_release(struct vfs *v)
 {
 	struct err ignored;
 	int64_t ino;

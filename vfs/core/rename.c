@@ -99,7 +99,7 @@ static int load(struct vfs *v, struct move *m, struct err *e)
 static int put_at(struct vfs *v, struct node *n, struct vfs_at at,
 		  struct err *e)
 {
-	if (node_keep(v, n, e) || dentry_put(v, at, n, e))
+	if (node_save_undo(v, n, e) || dentry_put(v, at, n, e))
 		return -1;
 	node_place(n, at);
 	node_touch(n, false);

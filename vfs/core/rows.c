@@ -80,7 +80,7 @@ int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 		       (long long)ino);
 }
 
-int node_keep(struct vfs *v, const struct node *n, struct err *e)
+int node_save_undo(struct vfs *v, const struct node *n, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino), .snap = v->keep};
 	int kept;
@@ -187,9 +187,10 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 	struct vfs_key key = {.id = id_of(v, n->ino)};
 
 	track(v, n->ino);
-	if (node_keep(v, n, e) || data_drop(v, n, e) || xattr_drop_all(v, n, e))
+	if (node_save_undo(v, n, e) || data_drop(v, n, e) ||
+	    xattr_drop_all(v, n, e))
 		return -1;
-	if (!(n->flags & NODE_HOSTS) && quota_take(v, -n->size, -1, e))
+	if (!(n->flags & NODE_HOSTS) && quota_reserve(v, -n->size, -1, e))
 		return -1;
 	node_cache_drop(v, n->ino);
 	return sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0 ? -1 : 0;
@@ -345,8 +346,8 @@ static int chunk_keep(struct vfs *v, const struct node *n, int64_t idx,
 	return kept < 0 ? -1 : 0;
 }
 
-int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
-		struct err *e)
+int chunk_save_undo(struct vfs *v, const struct node *n, int64_t idx,
+		    int64_t blob, struct err *e)
 {
 	track(v, n->ino);
 	return idx > 0 ? chunk_keep(v, n, idx, blob, e) : 0;
@@ -358,9 +359,9 @@ int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
 	struct vfs_key key = {.id = id_of(v, n->ino), .idx = idx, .blob = blob};
 	int64_t old;
 
-	if (chunk_get(v, n, idx, &old, e) || chunk_guard(v, n, idx, old, e))
+	if (chunk_get(v, n, idx, &old, e) || chunk_save_undo(v, n, idx, old, e))
 		return -1;
-	if (old != OPT_NONE && old != blob && blob_let_go(v, old, e))
+	if (old != OPT_NONE && old != blob && blob_unref(v, old, e))
 		return -1;
 	if (idx == 0) {
 		n->blob = blob;

@@ -41,8 +41,8 @@ int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
 int ino_peek(struct vfs *v, int64_t *out, struct err *e); /* the next number */
 int node_add(struct vfs *v, struct node *n, const char *target,
 	     struct err *e); /* gives it a number */
-int node_keep(struct vfs *v, const struct node *n,
-	      struct err *e); /* before the first change */
+int node_save_undo(struct vfs *v, const struct node *n,
+		   struct err *e); /* before the first change */
 int node_save(struct vfs *v, const struct node *n, struct err *e);
 int node_store(struct vfs *v, const struct node *n,
 	       struct err *e); /* node_save at once, for node_cache.h */
@@ -62,11 +62,12 @@ int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
 int dentry_any(struct vfs *v, int64_t dir, struct err *e); /* 1, 0, -1 */
 
 /* blob is OPT_NONE if there is no chunk. Chunk 0 is in the node's row: it
- * changes *n, which the caller saves, and is kept by node_keep. */
+ * changes *n, which the caller saves, and is kept by node_save_undo. */
 int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
 	      struct err *e);
-int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
-		struct err *e); /* before blob changes where it lies */
+int chunk_save_undo(struct vfs *v, const struct node *n, int64_t idx,
+		    int64_t blob,
+		    struct err *e); /* before blob changes where it lies */
 int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
 	      struct err *e); /* releases the old blob */
 
@@ -76,10 +77,10 @@ int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
 		   struct err *e);   /* past its end are zeros */
 void blob_end_direct(struct vfs *v); /* before the transaction ends */
-int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
-	     struct err *e);
+int blob_add(struct vfs *v, const void *p, size_t n, bool compress,
+	     int64_t *out, struct err *e);
 int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
-		 bool squeeze, struct err *e);
+		 bool compress, struct err *e);
 struct blob_state {
 	bool shared;   /* several rows refer to it: it must not change */
 	bool plain;    /* not compressed: it can be changed in place */
@@ -91,6 +92,6 @@ int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
 int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
 	       struct err *e); /* uncompressed, within the stored bytes */
 int blob_ref(struct vfs *v, int64_t blob, struct err *e);
-int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
+int blob_unref(struct vfs *v, int64_t blob, struct err *e);
 
 #endif

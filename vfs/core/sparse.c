@@ -130,7 +130,7 @@ static int punch_chunk(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 	if (n.lower_size != OPT_NONE ||
 	    (len < VFS_CHUNK && (off % VFS_CHUNK || off + len < n.size)))
 		return write_zeros(v, ino, off, len, e);
-	if (node_keep(v, &n, e) ||
+	if (node_save_undo(v, &n, e) ||
 	    chunk_set(v, &n, off / VFS_CHUNK, OPT_NONE, e))
 		return -1;
 	node_touch(&n, true);
@@ -229,7 +229,7 @@ static int share(struct vfs *v, const struct node *from, struct node *to,
 {
 	size_t n;
 
-	if (node_keep(v, to, e))
+	if (node_save_undo(v, to, e))
 		return -1;
 	while (r->done < r->n && (n = can_share(from, to, r))) {
 		int64_t end = r->to.off + (int64_t)(r->done + n);

@@ -19,7 +19,7 @@
  * if no other process has committed since. */
 static _Atomic(const struct vfs *) last_in;
 
-void tx_forget(void)
+void tx_invalidate(void)
 {
 	atomic_store(&last_in, NULL);
 }
@@ -117,8 +117,8 @@ void vfs_close(struct vfs *v)
 	if (v->batch)
 		vfs_rollback(v);
 	vfs_end_read(v);
-	orphans_let_go(v);
-	tx_forget(); /* its address may be reused */
+	orphans_release(v);
+	tx_invalidate(); /* its address may be reused */
 	lower_close(v);
 	node_refs_fini(&v->held);
 	node_refs_fini(&v->orphans);
@@ -154,7 +154,7 @@ bool vfs_in_batch(const struct vfs *v)
 }
 
 /* What others may have changed since the last transaction. */
-int tx_look(struct vfs *v, struct err *e)
+int tx_refresh(struct vfs *v, struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
 	struct vfs_ns_now_row row;
@@ -191,7 +191,7 @@ static int enter_transaction(struct vfs *v, struct err *e)
 	if (atomic_exchange(&last_in, v) == v &&
 	    v->generation == sql_generation(v->db))
 		return 0;
-	if (tx_look(v, e))
+	if (tx_refresh(v, e))
 		return sql_leave(v->db, -1, e);
 	return 0;
 }
@@ -212,7 +212,7 @@ static int leave(struct vfs *v, int rc, struct err *e)
 		rc = orphans_write(v, e);
 	rc = sql_leave(v->db, rc, e);
 	if (rc < 0) { /* what it has read is not valid */
-		tx_forget();
+		tx_invalidate();
 		node_cache_clear(v);
 	}
 	return rc;

@@ -97,7 +97,7 @@ int vfs_getattr(struct vfs *v, int64_t ino, struct vfs_attr *out, struct err *e)
 /* An entry of the directory was added or removed. */
 int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs, struct err *e)
 {
-	if (node_keep(v, dir, e))
+	if (node_save_undo(v, dir, e))
 		return -1;
 	dir->nlink += subdirs;
 	node_touch(dir, true);
@@ -148,8 +148,9 @@ int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
 		n->mode |= S_ISGID;
 	n->accessed = n->modified = n->changed = n->born = clock_now_ns();
 	node_place(n, at);
-	if (quota_take(v, n->size, 1, e) || node_add(v, n, want->target, e) ||
-	    dentry_put(v, at, n, e) || dir_changed(v, &dir, is_dir, e))
+	if (quota_reserve(v, n->size, 1, e) ||
+	    node_add(v, n, want->target, e) || dentry_put(v, at, n, e) ||
+	    dir_changed(v, &dir, is_dir, e))
 		return -1;
 	return journal_add(v, VFS_OP_create, at, n->ino, e);
 }
@@ -196,9 +197,9 @@ static int nameless_in(struct vfs *v, const struct vfs_new *want,
 		.lower_size = OPT_NONE,
 	};
 	n->accessed = n->modified = n->changed = n->born = clock_now_ns();
-	if (quota_take(v, 0, 1, e) || node_add(v, n, NULL, e))
+	if (quota_reserve(v, 0, 1, e) || node_add(v, n, NULL, e))
 		return -1;
-	vfs_hold(v, n->ino);
+	vfs_ref(v, n->ino);
 	return orphan_held(v, n->ino, e) < 0 ? -1 : 0;
 }
 
@@ -231,7 +232,7 @@ static int link_in(struct vfs *v, int64_t ino, struct vfs_at at, struct node *n,
 			return not_found(at, e);
 		node_place(n, at);
 	}
-	if (node_keep(v, n, e) || dentry_put(v, at, n, e))
+	if (node_save_undo(v, n, e) || dentry_put(v, at, n, e))
 		return -1;
 	n->nlink++;
 	node_touch(n, false);
@@ -265,7 +266,7 @@ int one_link_less(struct vfs *v, struct node *n, struct err *e)
 		if (held <= 0)
 			return held < 0 ? -1 : node_drop(v, n, e);
 	}
-	if (node_keep(v, n, e))
+	if (node_save_undo(v, n, e))
 		return -1;
 	node_touch(n, false);
 	return node_save(v, n, e);

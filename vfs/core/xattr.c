@@ -102,7 +102,7 @@ static int save_changed(struct vfs *v, struct node *n, struct err *e)
 static int change_xattr(struct vfs *v, struct node *n, const char *name,
 			const struct blob *value, struct err *e)
 {
-	if (node_keep(v, n, e) || lower_keep_fingerprint(v, n, e) ||
+	if (node_save_undo(v, n, e) || lower_keep_fingerprint(v, n, e) ||
 	    put_xattr(v, n, name, value, e))
 		return -1;
 	if (value)
@@ -118,7 +118,8 @@ static int set_acl(struct vfs *v, struct node *n, bool is_there,
 	int64_t bits;
 	int plain = acl_bits(*acl, &bits, e);
 
-	if (plain < 0 || node_keep(v, n, e) || lower_keep_fingerprint(v, n, e))
+	if (plain < 0 || node_save_undo(v, n, e) ||
+	    lower_keep_fingerprint(v, n, e))
 		return -1;
 	n->mode = (n->mode & ~INT64_C(0777)) | bits;
 	if (!plain)

@@ -11,7 +11,7 @@
 #define BUSY_NS   100000 /* a longer yield: other processes have work */
 #define BREAK     64     /* requests before the next attempt */
 
-bool busy_poll_look(struct busy_poll *p, int fd)
+bool busy_poll_ready(struct busy_poll *p, int fd)
 {
 	struct pollfd ask = {.fd = fd, .events = POLLIN};
 	int64_t now = clock_mono_ns();
@@ -35,7 +35,7 @@ bool busy_poll_look(struct busy_poll *p, int fd)
 	return false;
 }
 
-void busy_poll_met(struct busy_poll *p)
+void busy_poll_hit(struct busy_poll *p)
 {
 	if (clock_mono_ns() - p->since > SOON_NS)
 		p->quick = p->quick < 0 ? p->quick : 0;

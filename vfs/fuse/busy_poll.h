@@ -17,7 +17,7 @@ struct busy_poll {
 };
 
 /* Before waiting for fd: true if there is already something to read. */
-bool busy_poll_look(struct busy_poll *p, int fd);
-void busy_poll_met(struct busy_poll *p); /* a request has come */
+bool busy_poll_ready(struct busy_poll *p, int fd);
+void busy_poll_hit(struct busy_poll *p); /* a request has come */
 
 #endif

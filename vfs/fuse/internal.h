@@ -68,7 +68,7 @@ int mnt_follow(struct mnt *m, fuse_req_t req);
 int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
 /* The kernel releases a node, which may delete it. */
-void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times);
+void mnt_forget(struct mnt *m, int64_t ino, uint64_t times);
 
 static inline struct mnt *mnt_of(fuse_req_t req)
 {

@@ -41,7 +41,7 @@ void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	out->ino = (fuse_ino_t)a->ino;
 	out->attr_timeout = out->entry_timeout = MNT_TIMEOUT;
 	mnt_stat(m, a, &out->attr);
-	vfs_hold(m->v, a->ino);
+	vfs_ref(m->v, a->ino);
 }
 
 void mnt_fail(fuse_req_t req, const struct err *e)
@@ -88,7 +88,7 @@ static void do_lookup(fuse_req_t req, fuse_ino_t dir, const char *name)
 
 static void do_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
 {
-	mnt_let_go(mnt_of(req), ino_of(ino), n);
+	mnt_forget(mnt_of(req), ino_of(ino), n);
 	fuse_reply_none(req);
 }
 
@@ -96,7 +96,7 @@ static void do_forget_multi(fuse_req_t req, size_t count,
 			    struct fuse_forget_data *list)
 {
 	for (size_t i = 0; i < count; i++)
-		mnt_let_go(mnt_of(req), ino_of(list[i].ino), list[i].nlookup);
+		mnt_forget(mnt_of(req), ino_of(list[i].ino), list[i].nlookup);
 	fuse_reply_none(req);
 }
 

@@ -65,14 +65,14 @@ void reader_rest(struct reader *r)
 	sql_map_end(r->db);
 }
 
-/* The file is mapped once the transaction has read something: tx_look. */
+/* The file is mapped once the transaction has read something: tx_refresh. */
 static bool begin_reading(struct reader *r, uint64_t epoch)
 {
 	struct err ignored;
 
 	if (vfs_begin_read(r->v, &ignored))
 		return false;
-	if (tx_look(r->v, &ignored)) {
+	if (tx_refresh(r->v, &ignored)) {
 		vfs_end_read(r->v);
 		return false;
 	}
@@ -170,7 +170,7 @@ static bool node_refs_found(struct reader *r, int64_t dir,
 	       !is_changed(m, a->ino);
 	if (same) {
 		mnt_entry_out(m, a, ((uint64_t)allocated + 511) / 512, out);
-		vfs_hold(m->v, a->ino);
+		vfs_ref(m->v, a->ino);
 	}
 	mnt_unlock(m);
 	return same;

@@ -206,13 +206,13 @@ int mnt_change(struct mnt *m, fuse_req_t req)
 	return 0;
 }
 
-void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times)
+void mnt_forget(struct mnt *m, int64_t ino, uint64_t times)
 {
 	struct err ignored;
 
 	if (node_refs_count(&m->v->orphans, ino)) /* the end of its removal */
 		(void)mnt_begin(m, &ignored);
-	vfs_let_go(m->v, ino, times);
+	vfs_unref(m->v, ino, times);
 }
 
 int mnt_commit(struct mnt *m, struct err *e)
@@ -270,7 +270,7 @@ static bool await(struct mnt *m, struct server *s, struct busy_poll *p)
 	int ms;
 
 	if (!helpers_awake(m->helpers) &&
-	    busy_poll_look(p, fuse_session_fd(m->se)))
+	    busy_poll_ready(p, fuse_session_fd(m->se)))
 		return true;
 	mnt_lock(m);
 	ms = s->reader || m->v->reading ? READ_MS : LOOK_MS;
@@ -377,7 +377,7 @@ static void serve_requests(struct mnt *m, struct server *s)
 			got = server_take(s);
 		}
 		if (got > 0) {
-			busy_poll_met(&patience);
+			busy_poll_hit(&patience);
 			get_help(m, s, &waited);
 			server_answer(s);
 		}

@@ -56,7 +56,7 @@ static int part_with(struct vfs *v, const struct vfs_drop *d,
 		if (n)
 			return n < 0 ? -1 : 0;
 	}
-	if (row->blob != OPT_NONE && blob_let_go(v, row->blob, e))
+	if (row->blob != OPT_NONE && blob_unref(v, row->blob, e))
 		return -1;
 	return sql_exec(v->db, tables[d->table].drop, &key, e) < 0 ? -1 : 0;
 }

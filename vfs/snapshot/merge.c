@@ -66,7 +66,7 @@ static int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
 	if (rc)
 		return -1;
 	if (S_ISREG(n->mode)) {
-		if (quota_take(to, n->size, 0, e))
+		if (quota_reserve(to, n->size, 0, e))
 			return -1;
 		made.size = n->size;
 		made.blob = n->blob;
@@ -269,7 +269,7 @@ static int merge_both(struct plan *p, struct vfs *fork, struct err *e)
 	if (tx_begin(parent, e))
 		return -1;
 	fork->inside = p->base.v->inside = parent->inside = true;
-	rc = tx_look(fork, e);
+	rc = tx_refresh(fork, e);
 	if (rc == 0)
 		rc = merge_in(parent, p, e);
 	fork->inside = parent->inside = false;

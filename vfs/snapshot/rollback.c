@@ -12,7 +12,7 @@ static int exec_on_range(struct vfs *v, unsigned query,
 
 static int let_go_of(struct vfs *v, int64_t blob, struct err *e)
 {
-	return blob == OPT_NONE ? 0 : blob_let_go(v, blob, e);
+	return blob == OPT_NONE ? 0 : blob_unref(v, blob, e);
 }
 
 /* The before-image becomes the node again, together with its reference to the

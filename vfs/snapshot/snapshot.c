@@ -110,7 +110,7 @@ static int forget_inodes(struct vfs *v, int64_t snap, struct err *e)
 			struct vfs_key key = {.id = rows[i].id, .snap = snap};
 
 			if ((rows[i].blob != OPT_NONE &&
-			     blob_let_go(v, rows[i].blob, e)) ||
+			     blob_unref(v, rows[i].blob, e)) ||
 			    sql_exec(v->db, Q_VFS_UNDO_INODE_DROP, &key, e) < 0)
 				rc = -1;
 		}
@@ -138,7 +138,7 @@ static int forget_chunks(struct vfs *v, int64_t snap, struct err *e)
 					      .snap = snap};
 
 			if ((rows[i].blob != OPT_NONE &&
-			     blob_let_go(v, rows[i].blob, e)) ||
+			     blob_unref(v, rows[i].blob, e)) ||
 			    sql_exec(v->db, Q_VFS_UNDO_CHUNK_DROP, &key, e) < 0)
 				rc = -1;
 		}

@@ -106,7 +106,7 @@ static const char tables[] =
 
 struct writer {
 	struct vfs *v;
-	struct vfs_port *p;
+	struct vfs_transfer *p;
 	struct sql *db;
 	int64_t *dirs; /* numbers of the parent directories, by depth */
 	size_t cap;
@@ -158,7 +158,7 @@ static int add_file_content(struct writer *w, const struct vfs_attr *a,
 				return -1;
 		}
 		w->p->bytes += got;
-		vfs_port_tell(w->p);
+		vfs_transfer_report(w->p);
 	}
 	return 0;
 }
@@ -224,7 +224,7 @@ static int put_agentfs_entry(void *arg, const struct vfs_found *f,
 	if (rc == 0 && !again && S_ISLNK(a->mode))
 		rc = add_target(w, ino, e);
 	w->p->nodes++;
-	vfs_port_tell(w->p);
+	vfs_transfer_report(w->p);
 	return rc;
 }
 
@@ -240,7 +240,7 @@ static int write_agentfs(struct writer *w, struct err *e)
 	return sql_script(w->db, "PRAGMA journal_mode=DELETE", e);
 }
 
-int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_transfer *p,
 		       struct err *e)
 {
 	struct writer *w = calloc(1, sizeof *w);

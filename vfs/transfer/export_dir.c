@@ -25,7 +25,7 @@ struct late { /* directories get their attributes at the end */
 
 struct writer {
 	struct vfs *v;
-	struct vfs_port *p;
+	struct vfs_transfer *p;
 	int root;
 	char *room;
 	struct node_refs links; /* node -> its first path */
@@ -94,7 +94,7 @@ static int copy_content(struct writer *w, int fd, const struct vfs_found *f,
 			return -1;
 		off += n;
 		w->p->bytes += n;
-		vfs_port_tell(w->p);
+		vfs_transfer_report(w->p);
 	}
 	if (n == 0 && ftruncate(fd, off)) /* it may end in a hole */
 		return err_errno_set(e, "%s", f->path);
@@ -219,7 +219,7 @@ static int put_dir_entry(void *arg, const struct vfs_found *f, struct err *e)
 	if (vfs_leaves_out(w->p, f->attr.mode))
 		return 0;
 	w->p->nodes++;
-	vfs_port_tell(w->p);
+	vfs_transfer_report(w->p);
 	if (!*f->path) {
 		if (!S_ISDIR(f->attr.mode))
 			return err_set(e, ERR_NOTDIR,
@@ -271,7 +271,7 @@ static int dress_dirs(struct writer *w, struct err *e)
 	return 0;
 }
 
-int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_transfer *p,
 		   struct err *e)
 {
 	struct writer w = {.v = v, .p = p, .room = malloc(PIECE)};
@@ -288,7 +288,7 @@ int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 		if (rc == 0)
 			rc = dress_dirs(&w, e);
 		if (rc == 0)
-			rc = vfs_port_end(p, e);
+			rc = vfs_transfer_end(p, e);
 		if (w.root >= 0)
 			close(w.root);
 	}

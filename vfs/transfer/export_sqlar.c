@@ -36,11 +36,12 @@ static const struct sql_set set = {queries, 1};
 
 struct writer {
 	struct vfs *v;
-	struct vfs_port *p;
+	struct vfs_transfer *p;
 	struct sql *db;
 };
 
-static void squeeze(struct sqlar_put *row, struct buf *plain, char **packed)
+static void compress_content(struct sqlar_put *row, struct buf *plain,
+			     char **packed)
 {
 	uLongf n = compressBound((uLong)plain->n);
 
@@ -72,7 +73,7 @@ static int put_sqlar_entry(void *arg, const struct vfs_found *f, struct err *e)
 		return 0; /* it has no format for others */
 	rc = diff_source_content(&s, f->path, &f->attr, &content, e);
 	if (rc == 0 && S_ISREG(f->attr.mode))
-		squeeze(&row, &content, &packed);
+		compress_content(&row, &content, &packed);
 	if (rc == 0 && S_ISLNK(f->attr.mode)) {
 		row.size = -1;
 		row.data = (struct blob){content.p, content.n};
@@ -81,7 +82,7 @@ static int put_sqlar_entry(void *arg, const struct vfs_found *f, struct err *e)
 		rc = -1;
 	w->p->nodes++;
 	w->p->bytes += (int64_t)content.n;
-	vfs_port_tell(w->p);
+	vfs_transfer_report(w->p);
 	free(packed);
 	buf_fini(&content);
 	return rc;
@@ -103,7 +104,7 @@ static int write_sqlar(struct writer *w, struct err *e)
 	return sql_script(w->db, "PRAGMA journal_mode=DELETE", e);
 }
 
-int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_transfer *p,
 		     struct err *e)
 {
 	struct writer w = {.v = v, .p = p};

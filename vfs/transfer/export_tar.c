@@ -15,7 +15,7 @@
 
 struct writer {
 	struct vfs *v;
-	struct vfs_port *p;
+	struct vfs_transfer *p;
 	struct archive *a;
 	char *room;
 	/* The first path of each node that has several. */
@@ -108,7 +108,7 @@ static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
 			return broken(w, e);
 		off += n;
 		w->p->bytes += n;
-		vfs_port_tell(w->p);
+		vfs_transfer_report(w->p);
 	}
 	return 0;
 }
@@ -153,11 +153,11 @@ static int put_tar_entry(void *arg, const struct vfs_found *f, struct err *e)
 		rc = write_data(w, &f->attr, e);
 	libarchive.entry_free(en);
 	w->p->nodes++;
-	vfs_port_tell(w->p);
+	vfs_transfer_report(w->p);
 	return rc;
 }
 
-int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
+int vfs_export_tar(struct vfs *v, int fd, struct vfs_transfer *p, struct err *e)
 {
 	struct writer w = {.v = v, .p = p, .room = malloc(PIECE)};
 	int rc;
@@ -178,7 +178,7 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 	if (rc == 0 && libarchive.write_close(w.a) != ARCHIVE_OK)
 		rc = broken(&w, e);
 	if (rc == 0)
-		rc = vfs_port_end(p, e);
+		rc = vfs_transfer_end(p, e);
 	libarchive.write_free(w.a);
 	node_refs_fini(&w.links);
 	arena_fini(&w.mem);

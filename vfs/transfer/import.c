@@ -39,7 +39,7 @@ static int end_part(struct import *im, int rc, struct err *e)
 	return rc;
 }
 
-int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
+int import_begin(struct import *im, struct vfs *v, struct vfs_transfer *port,
 		 struct err *e)
 {
 	*im = (struct import){.v = v, .port = port};
@@ -53,7 +53,7 @@ int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
 /* Commits now and then, so that other writers get their turn. */
 static int breathe(struct import *im, struct err *e)
 {
-	vfs_port_tell(im->port);
+	vfs_transfer_report(im->port);
 	if (im->pending < PART_NODES && im->pending_bytes < PART_BYTES)
 		return 0;
 	return end_part(im, 0, e) || begin_part(im, e) ? -1 : 0;

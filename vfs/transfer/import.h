@@ -12,7 +12,7 @@
  */
 struct import {
 	struct vfs *v;
-	struct vfs_port *port;
+	struct vfs_transfer *port;
 	struct arena mem;
 	char *dir; /* the directory of the last item, and its number */
 	int64_t dir_ino;
@@ -31,7 +31,7 @@ struct import_item {
 	int64_t same_as;      /* node to link to, or 0 */
 };
 
-int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
+int import_begin(struct import *im, struct vfs *v, struct vfs_transfer *port,
 		 struct err *e);
 /* Creates the node; *ino is its number, for import_data. */
 bool import_is_type(mode_t mode);

@@ -307,7 +307,7 @@ static int check_format(struct agentfs *a, struct err *e)
 	return 0;
 }
 
-int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_transfer *p,
 		       struct err *e)
 {
 	struct agentfs a = {0};

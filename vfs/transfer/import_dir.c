@@ -155,7 +155,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_transfer *p,
 		   struct err *e)
 {
 	char *full = realpath(dir, NULL), *paths[] = {full, NULL};

@@ -133,7 +133,7 @@ static int take_rows(struct import *im, struct sql *db, struct err *e)
 	return sql_end(&it, rc ? &(struct err){0} : e) ? -1 : rc;
 }
 
-int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_transfer *p,
 		     struct err *e)
 {
 	struct import im;

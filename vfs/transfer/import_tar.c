@@ -135,7 +135,7 @@ static int read_archive(struct import *im, struct archive *a, struct err *e)
 	return rc == ARCHIVE_EOF ? 0 : broken(a, e);
 }
 
-int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
+int vfs_import_tar(struct vfs *v, int fd, struct vfs_transfer *p, struct err *e)
 {
 	struct archive *a;
 	struct import im;

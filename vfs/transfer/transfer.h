@@ -22,7 +22,7 @@
  */
 struct vfs;
 
-struct vfs_port {
+struct vfs_transfer {
 	const char *path; /* in the namespace; "" is its root */
 	bool replace;     /* directories, too */
 	bool keep_setuid; /* out: see vfs_mode_out */
@@ -37,7 +37,7 @@ struct vfs_port {
 
 /* As root, a device node gives its owner access to the device. Device nodes of
  * an agent are skipped and counted unless they are requested. */
-static inline bool vfs_leaves_out(struct vfs_port *p, mode_t mode)
+static inline bool vfs_leaves_out(struct vfs_transfer *p, mode_t mode)
 {
 	if (p->devices || !(S_ISCHR(mode) || S_ISBLK(mode)))
 		return false;
@@ -54,14 +54,14 @@ static inline mode_t vfs_mode_out(mode_t mode, bool keep_setuid)
 		       : mode & ~(mode_t)(S_ISUID | S_ISGID);
 }
 
-static inline void vfs_port_tell(const struct vfs_port *p)
+static inline void vfs_transfer_report(const struct vfs_transfer *p)
 {
 	if (p->tell)
 		p->tell(p->arg, p->nodes, p->bytes);
 }
 
 /* The end of an export: skipped files are a failure. */
-static inline int vfs_port_end(const struct vfs_port *p, struct err *e)
+static inline int vfs_transfer_end(const struct vfs_transfer *p, struct err *e)
 {
 	if (!p->lost)
 		return 0;
@@ -71,23 +71,25 @@ static inline int vfs_port_end(const struct vfs_port *p, struct err *e)
 		       (long long)p->lost);
 }
 
-int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_transfer *p,
 		   struct err *e);
-int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_transfer *p,
 		   struct err *e); /* creates it; keeps existing files */
 
 /* Any tar that libarchive reads, compressed or not, from a file or a pipe. */
-int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
-int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
+int vfs_import_tar(struct vfs *v, int fd, struct vfs_transfer *p,
+		   struct err *e);
+int vfs_export_tar(struct vfs *v, int fd, struct vfs_transfer *p,
+		   struct err *e);
 
 /* SQLite files: https://sqlite.org/sqlar.html, and AgentFS. */
-int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_transfer *p,
 		     struct err *e);
-int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_transfer *p,
 		     struct err *e); /* a new file */
-int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_transfer *p,
 		       struct err *e);
-int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_transfer *p,
 		       struct err *e); /* a new file */
 
 #endif

@@ -161,12 +161,12 @@ static void an_unlinked_file_lives_while_it_is_held(void **state)
 	(void)state;
 	put(t.v, "f", "abc");
 	a = stat_of(t.v, "f");
-	vfs_hold(t.v, a.ino);
+	vfs_ref(t.v, a.ino);
 	assert_int_equal(vfs_remove(t.v, "f", false, &e), 0);
 	expect_missing(t.v, "f");
 	assert_int_equal(vfs_pread(t.v, a.ino, got, 3, 0, &e), 3);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_orphan"), 1);
-	vfs_let_go(t.v, a.ino, 1);
+	vfs_unref(t.v, a.ino, 1);
 	assert_int_equal(vfs_getattr(t.v, a.ino, &a, &e), -1);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_orphan"), 0);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_blob"), 0);
@@ -181,7 +181,7 @@ static void orphans_of_a_dead_process_are_reaped(void **state)
 	(void)state;
 	put(t.v, "f", "abc");
 	a = stat_of(t.v, "f");
-	vfs_hold(t.v, a.ino);
+	vfs_ref(t.v, a.ino);
 	assert_int_equal(vfs_remove(t.v, "f", false, &e), 0);
 	assert_int_equal(
 		sql_script(t.db, "UPDATE vfs_orphan SET start = 1", &e), 0);

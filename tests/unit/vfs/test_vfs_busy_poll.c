@@ -31,7 +31,7 @@ static void meet(struct busy_poll *p, int times)
 {
 	for (int i = 0; i < times; i++) {
 		p->since = INT64_MAX;
-		busy_poll_met(p);
+		busy_poll_hit(p);
 	}
 }
 
@@ -46,13 +46,13 @@ static void nobody_is_waited_for_who_did_not_come_quickly_before(void **state)
 
 	(void)state;
 	put_request();
-	assert_false(busy_poll_look(&p, ends[0]));
+	assert_false(busy_poll_ready(&p, ends[0]));
 	meet(&p, 3);
-	assert_false(busy_poll_look(&p, ends[0]));
+	assert_false(busy_poll_ready(&p, ends[0]));
 	p.since = clock_mono_ns() - INT64_C(1000000000);
-	busy_poll_met(&p); /* that one was slow: it begins anew */
+	busy_poll_hit(&p); /* that one was slow: it begins anew */
 	meet(&p, 3);
-	assert_false(busy_poll_look(&p, ends[0]));
+	assert_false(busy_poll_ready(&p, ends[0]));
 }
 
 static void a_request_after_quick_ones_is_seen_without_sleep(void **state)
@@ -62,7 +62,7 @@ static void a_request_after_quick_ones_is_seen_without_sleep(void **state)
 	(void)state;
 	meet(&p, 4);
 	put_request();
-	assert_true(busy_poll_look(&p, ends[0]));
+	assert_true(busy_poll_ready(&p, ends[0]));
 }
 
 static void where_none_comes_it_is_not_tried_again_at_once(void **state)
@@ -71,9 +71,9 @@ static void where_none_comes_it_is_not_tried_again_at_once(void **state)
 
 	(void)state;
 	meet(&p, 100);
-	assert_false(busy_poll_look(&p, ends[0]));
+	assert_false(busy_poll_ready(&p, ends[0]));
 	put_request();
-	assert_false(busy_poll_look(&p, ends[0]));
+	assert_false(busy_poll_ready(&p, ends[0]));
 }
 
 static void a_break_ends_after_some_requests(void **state)
@@ -83,9 +83,9 @@ static void a_break_ends_after_some_requests(void **state)
 	(void)state;
 	put_request();
 	meet(&p, 64 + 3);
-	assert_false(busy_poll_look(&p, ends[0]));
+	assert_false(busy_poll_ready(&p, ends[0]));
 	meet(&p, 1);
-	assert_true(busy_poll_look(&p, ends[0]));
+	assert_true(busy_poll_ready(&p, ends[0]));
 }
 
 #define T(name)                                                     \

@@ -54,9 +54,9 @@ static int tear_down_vfs_check(void **state)
 	return 0;
 }
 
-static int64_t damage(bool mend)
+static int64_t damage(bool repair)
 {
-	struct vfs_check c = {.mend = mend, .deep = true};
+	struct vfs_check c = {.repair = repair, .deep = true};
 	struct err e;
 
 	assert_ok(vfs_check(t.db, &c, &e), &e);

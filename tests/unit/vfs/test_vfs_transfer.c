@@ -98,7 +98,7 @@ static struct vfs *open_back(void)
 static void a_tree_goes_to_a_directory_and_back(void **state)
 {
 	struct vfs *back = open_back();
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct err e;
 
 	(void)state;
@@ -112,7 +112,7 @@ static void a_tree_goes_to_a_directory_and_back(void **state)
 static void a_tree_goes_through_a_pipe_as_tar(void **state)
 {
 	struct vfs *back;
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct err e;
 	int ends[2], status;
 	pid_t pid;
@@ -142,7 +142,7 @@ static void a_tree_goes_through_a_pipe_as_tar(void **state)
 static void a_tree_goes_to_sqlar_and_back(void **state)
 {
 	struct vfs *back = open_back();
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct err e;
 
 	(void)state;
@@ -163,7 +163,7 @@ static void a_tree_goes_to_agentfs_and_back(void **state)
 {
 	const char *file = temp_join(&t.dir, "x.db");
 	struct vfs *back = open_back();
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct sql *db;
 	struct err e;
 
@@ -191,8 +191,8 @@ static void a_part_of_a_tree_becomes_an_agentfs_root(void **state)
 {
 	const char *file = temp_join(&t.dir, "x.db");
 	struct vfs *back = open_back();
-	struct vfs_port p = {.path = "dir", .keep_setuid = true},
-			in = {.path = "in"};
+	struct vfs_transfer p = {.path = "dir", .keep_setuid = true},
+			    in = {.path = "in"};
 	struct err e;
 
 	(void)state;
@@ -213,7 +213,7 @@ static void what_is_no_agentfs_file_is_refused_untouched(void **state)
 {
 	const char *file = temp_join(&t.dir, "x.db");
 	char *before = picture(t.v), *after;
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct sql *db;
 	struct err e;
 
@@ -237,7 +237,7 @@ static void times_before_1970_go_out_and_come_back(void **state)
 			      .modified = -1,
 			      .accessed = -1500000000};
 	struct vfs *back = open_back();
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	struct vfs_attr a = stat_of(t.v, "program");
 	struct err e;
 
@@ -277,7 +277,7 @@ static void an_agentfs_file_is_taken_in(void **state)
 		"(3, 1, x'65666768'),(3, 2, x'696a');"
 		"INSERT INTO fs_symlink VALUES(4, 'd');";
 	struct vfs *back = open_back();
-	struct vfs_port p = {.path = "taken", .keep_setuid = true};
+	struct vfs_transfer p = {.path = "taken", .keep_setuid = true};
 	struct sql *db;
 	struct err e;
 
@@ -301,7 +301,7 @@ static void an_agentfs_file_is_taken_in(void **state)
 
 static void a_broken_archive_is_refused(void **state)
 {
-	struct vfs_port p = {.keep_setuid = true};
+	struct vfs_transfer p = {.keep_setuid = true};
 	char junk[2000];
 	int ends[2];
 	struct err e;
@@ -329,7 +329,7 @@ static void an_exported_file_inherits_no_acl(void **state)
 	const char *name = "system.posix_acl_default";
 	struct blob acl = {DEFAULT_ACL, sizeof DEFAULT_ACL - 1};
 	const char *out = temp_join(&t.dir, "out");
-	struct vfs_port p = {.path = ""};
+	struct vfs_transfer p = {.path = ""};
 	struct vfs_attr a = stat_of(t.v, "dir");
 	char room[100];
 	struct err e;

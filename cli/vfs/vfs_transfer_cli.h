@@ -1,22 +1,23 @@
-#ifndef CLI_VFS_VFS_PORT_CLI_H
-#define CLI_VFS_VFS_PORT_CLI_H
+#ifndef CLI_VFS_VFS_TRANSFER_CLI_H
+#define CLI_VFS_VFS_TRANSFER_CLI_H
 
 #include "cli/vfs/vfs_cli.h"
 #include "vfs/transfer/transfer.h"
 
 /* A bar while a tree is on its way, and a line at the end. */
-struct port_view {
-	struct vfs_port port;
+struct transfer_view {
+	struct vfs_transfer port;
 	struct progress bar;
 	bool silent; /* standard output is the tree itself */
 };
 
 /* The total is counted first only if a progress bar is shown. */
-void port_begin_import(struct cli *cli, struct port_view *view,
+void port_begin_import(struct cli *cli, struct transfer_view *view,
 		       const char *from, const char *path);
-void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
-		       const char *path);
-int port_end(struct cli *cli, struct port_view *view, int rc); /* gives rc */
+void transfer_begin_export(struct cli *cli, struct transfer_view *view,
+			   struct vfs *v, const char *path);
+int port_end(struct cli *cli, struct transfer_view *view,
+	     int rc); /* gives rc */
 
 #define PORT_SETUID \
 	FLAG(0, "keep-setuid", "keep set-user-ID and set-group-ID bits")

@@ -1,4 +1,4 @@
-#include "cli/vfs/vfs_port_cli.h"
+#include "cli/vfs/vfs_transfer_cli.h"
 
 #include "vfs/core/visit.h"
 
@@ -15,20 +15,20 @@ SHAPE_DEFINE(vfs_ported, PORTED);
  * takes about that for one. */
 #define NODE_WORK 1024
 
-static void print_port_progress(void *arg, int64_t nodes, int64_t bytes)
+static void print_transfer_progress(void *arg, int64_t nodes, int64_t bytes)
 {
-	struct port_view *view = arg;
+	struct transfer_view *view = arg;
 
 	progress_at(&view->bar,
 		    view->bar.total ? nodes * NODE_WORK + bytes : nodes);
 }
 
-static void begin_progress(struct cli *cli, struct port_view *view,
+static void begin_progress(struct cli *cli, struct transfer_view *view,
 			   const char *path, const char *what)
 {
-	*view = (struct port_view){.port = {.path = path ? path : "",
-					    .tell = print_port_progress,
-					    .arg = view}};
+	*view = (struct transfer_view){.port = {.path = path ? path : "",
+						.tell = print_transfer_progress,
+						.arg = view}};
 	progress_begin(&view->bar, &cli->out, what, 0);
 }
 
@@ -50,7 +50,7 @@ static int64_t work_of_dir(const char *dir)
 	return work;
 }
 
-void port_begin_import(struct cli *cli, struct port_view *view,
+void port_begin_import(struct cli *cli, struct transfer_view *view,
 		       const char *from, const char *path)
 {
 	struct stat st;
@@ -69,8 +69,8 @@ static int add_work(void *arg, const struct vfs_found *f, struct err *e)
 	return 0;
 }
 
-void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
-		       const char *path)
+void transfer_begin_export(struct cli *cli, struct transfer_view *view,
+			   struct vfs *v, const char *path)
 {
 	struct err ignored; /* the export will say it */
 
@@ -82,7 +82,7 @@ void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
 				&ignored);
 }
 
-int port_end(struct cli *cli, struct port_view *view, int rc)
+int port_end(struct cli *cli, struct transfer_view *view, int rc)
 {
 	struct vfs_ported said = {view->port.nodes, view->port.bytes};
 
