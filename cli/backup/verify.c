@@ -3,7 +3,7 @@
 #include "lib/base/id.h"
 #include "lib/base/text.h"
 #include "ops/backup/backup.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static int verify(struct cli *cli, struct err *e)
 {
 	const char *path = cli_arg(cli, 0), *tmp = home_env("TMPDIR");
 	struct verify_options ask = {.name = path};
-	struct workdir w = {.lock = -1};
+	struct staging_dir w = {.lock = -1};
 	struct backup_sum sum;
 	struct ops_bar bar;
 	struct manifest m;
@@ -47,13 +47,13 @@ static int verify(struct cli *cli, struct err *e)
 	if (ask.fd < 0)
 		return -1;
 	ask.tell = ops_bar(&bar, cli, "verifying");
-	rc = workdir_open(&w, tmp ? tmp : "/tmp", "skep-verify",
-			  id_new(ID_BACKUP).text, e);
+	rc = staging_dir_open(&w, tmp ? tmp : "/tmp", "skep-verify",
+			      id_new(ID_BACKUP).text, e);
 	ask.scratch = w.path;
 	if (!rc)
 		rc = backup_verify(&ask, &m, &sum, e);
 	ops_bar_end(&bar);
-	workdir_close(&w);
+	staging_dir_close(&w);
 	close(ask.fd);
 	if (rc)
 		return -1;

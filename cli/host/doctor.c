@@ -206,7 +206,7 @@ static int doctor(struct cli *cli, struct err *e)
 		return err_set(e, ERR_NOTFOUND, "there is no skep home at %s",
 			       cli->home.root);
 	d.tell = ops_bar(&bar, cli, "looking at databases");
-	doctor_look(&d);
+	doctor_examine(&d);
 	ops_bar_end(&bar);
 	if (cli_flag(cli, "fix"))
 		rc = fix_all(&p, &d, e);

@@ -41,7 +41,7 @@ const char *import_save_first(struct cli *cli, struct err *e)
 {
 	const char *path = ops_backup(cli, "safety", e);
 	struct verify_options ask = {.name = path};
-	struct workdir w = {.lock = -1};
+	struct staging_dir w = {.lock = -1};
 	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
 	struct backup_sum sum;
 	struct manifest m;
@@ -52,13 +52,13 @@ const char *import_save_first(struct cli *cli, struct err *e)
 	ask.fd = ops_open_archive(path, &ask.size, e);
 	if (ask.fd < 0)
 		return NULL;
-	rc = workdir_open(&w, dir.text, ".work", id_new(ID_BACKUP).text, e);
+	rc = staging_dir_open(&w, dir.text, ".work", id_new(ID_BACKUP).text, e);
 	ask.scratch = w.path;
 	if (!rc)
 		rc = backup_verify(&ask, &m, &sum, e);
 	if (!rc)
 		manifest_fini(&m);
-	workdir_close(&w);
+	staging_dir_close(&w);
 	close(ask.fd);
 	return rc ? NULL : path;
 }

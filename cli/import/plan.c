@@ -12,7 +12,7 @@
  * has open would leave files beside it, so that is read in a copy. Without any,
  * nothing was done before.
  */
-static struct sql *open_ledger(struct cli *cli, struct workdir *w)
+static struct sql *open_ledger(struct cli *cli, struct staging_dir *w)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
 	const char *tmp = home_env("TMPDIR"), *file = path.text;
@@ -25,11 +25,11 @@ static struct sql *open_ledger(struct cli *cli, struct workdir *w)
 		return NULL;
 	snprintf(log, sizeof log, "%s-wal", path.text);
 	if (!file_exists(log)) {
-		if (workdir_open(w, tmp ? tmp : "/tmp", "skep-ledger",
-				 id_new(ID_MIGRATION).text, &ignored) ||
+		if (staging_dir_open(w, tmp ? tmp : "/tmp", "skep-ledger",
+				     id_new(ID_MIGRATION).text, &ignored) ||
 		    foreign_copy(path.text, w->path, &mark, &ignored))
 			return NULL;
-		file = workdir_path(w, FOREIGN_COPY);
+		file = staging_dir_path(w, FOREIGN_COPY);
 	}
 	return sql_open(&db, file, control_schema.queries, SQL_READONLY,
 			&ignored)
@@ -39,7 +39,7 @@ static struct sql *open_ledger(struct cli *cli, struct workdir *w)
 
 static int plan(struct cli *cli, struct err *e)
 {
-	struct workdir w = {.lock = -1};
+	struct staging_dir w = {.lock = -1};
 	struct migrate m = {.home = &cli->home,
 			    .root = cli_arg(cli, 0),
 			    .agent = cli_option(cli, "agent"),
@@ -51,7 +51,7 @@ static int plan(struct cli *cli, struct err *e)
 	rc = migrate_plan(&m, e);
 	import_view_end(&v, &m);
 	sql_close(m.control);
-	workdir_close(&w);
+	staging_dir_close(&w);
 	arena_fini(&m.arena);
 	return rc;
 }

@@ -33,7 +33,7 @@ SHAPE_DEFINE(tended, TENDED);
 struct job {
 	int64_t since; /* files without changes since then are skipped */
 	struct tended sum;
-	struct readers *readers;
+	struct wal_readers *readers;
 };
 
 static bool changed(const char *path, int64_t since)
@@ -92,13 +92,13 @@ static int tend_file(struct cli *cli, const struct agent_database_row *row,
 		     void *arg, struct err *e)
 {
 	struct job *j = arg;
-	struct reader *seen;
+	struct wal_reader *seen;
 	struct agent_file f;
 	int rc;
 
 	if (!changed(row->path, j->since))
 		return 0;
-	(void)readers_of(j->readers, row->path, &seen, &cli->arena);
+	(void)wal_readers_of(j->readers, row->path, &seen, &cli->arena);
 	if (registry_open(row, 0, &f, e))
 		return -1;
 	j->sum.files++;
@@ -119,10 +119,10 @@ static int tend(struct cli *cli, struct err *e)
 	struct err ignored;
 	int rc;
 
-	j.readers = readers_look(notes.text);
+	j.readers = wal_readers_scan(notes.text);
 	rc = ops_each_file(cli, "tending", tend_file, &j, e);
-	(void)readers_note(j.readers, &ignored);
-	readers_free(j.readers);
+	(void)wal_readers_save(j.readers, &ignored);
+	wal_readers_free(j.readers);
 	output_object(&cli->out, &tended_shape, &j.sum);
 	json_add_shape(&detail, &tended_shape, &j.sum);
 	if (!rc && (j.sum.checkpointed || j.sum.vacuumed || j.sum.swept))

@@ -31,11 +31,11 @@ static void at(void *arg, int64_t done, int64_t total)
 	progress_at(&b->p, done);
 }
 
-struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
-			const char *what)
+struct ops_progress ops_bar(struct ops_bar *b, const struct cli *cli,
+			    const char *what)
 {
 	*b = (struct ops_bar){.out = &cli->out, .what = what};
-	return (struct ops_tell){at, b};
+	return (struct ops_progress){at, b};
 }
 
 void ops_bar_end(struct ops_bar *b)
@@ -184,7 +184,7 @@ int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
 	const char *only = cli_option(cli, "agent");
 	struct agent_database_row *rows;
 	struct ops_bar bar;
-	struct ops_tell tell = ops_bar(&bar, cli, what);
+	struct ops_progress tell = ops_bar(&bar, cli, what);
 	int rc = 0, seen = 0;
 	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
 			    &rows, &cli->arena, e);
@@ -202,7 +202,7 @@ int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
 				*e = why;
 			rc = -1;
 		}
-		ops_tell(&tell, i + 1, n);
+		ops_progress_report(&tell, i + 1, n);
 	}
 	ops_bar_end(&bar);
 	if (only && !seen && n >= 0)

@@ -14,8 +14,8 @@ struct ops_bar {
 	bool begun;
 };
 
-struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
-			const char *what);
+struct ops_progress ops_bar(struct ops_bar *b, const struct cli *cli,
+			    const char *what);
 void ops_bar_end(struct ops_bar *b);
 
 /* Lowers CPU and I/O priority. Not for processes that hold write locks, since

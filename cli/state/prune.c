@@ -8,7 +8,7 @@
 #include "ops/maintain/dry_run.h"
 #include "ops/maintain/prune.h"
 #include "ops/maintain/slice.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
 
@@ -22,7 +22,7 @@
 
 struct job {
 	struct prune_options ask;
-	struct workdir dry; /* open only in a dry run */
+	struct staging_dir dry; /* open only in a dry run */
 	struct table *t;
 	struct pruned one, sum;
 	char edge[64];
@@ -81,7 +81,7 @@ static int prune_file(struct cli *cli, const struct agent_database_row *row,
 	struct arena a = {0};
 	struct sql_hold held;
 	int rc = find_busy(cli, j, row->agent, &a, e) ||
-		 dry_do(&j->dry, row, prune_one, j, &held, e);
+		 dry_run_perform(&j->dry, row, prune_one, j, &held, e);
 
 	j->one.agent = row->agent;
 	if (!rc)
@@ -133,7 +133,7 @@ static int64_t prune_alone(struct job *j, struct sql *db, struct err *e)
 /* A dry run, in a copy: the supervisor is not made to wait for it. */
 static int64_t prune_copy(struct cli *cli, struct job *j, struct err *e)
 {
-	const char *copy = workdir_path(&j->dry, "control.sqlite");
+	const char *copy = staging_dir_path(&j->dry, "control.sqlite");
 	struct slice s = SLICE_BEGIN;
 	struct err ignored;
 	struct sql *db;
@@ -197,8 +197,8 @@ static int prune(struct cli *cli, struct err *e)
 	j.ask.before = clock_now() -
 		       cli_number(cli, "keep-days", KEEP_DAYS) * DAY_MS;
 	j.ask.keep = cli_number(cli, "keep-n", KEEP_N);
-	if (dry &&
-	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
+	if (dry && staging_dir_open(&j.dry, dir.text, ".work",
+				    id_new(ID_BACKUP).text, e))
 		return -1;
 	j.t = table_new(
 		&cli->out, &pruned_shape,
@@ -209,7 +209,7 @@ static int prune(struct cli *cli, struct err *e)
 	if (!rc && !cli_option(cli, "agent"))
 		rc = prune_control(cli, &j, e);
 	table_end(j.t);
-	workdir_close(&j.dry);
+	staging_dir_close(&j.dry);
 	if (!rc && dry)
 		output_note(&cli->out, "dry run: nothing was changed");
 	return rc || dry ? rc : audit_prune(cli, &j, e);

@@ -19,7 +19,7 @@ SHAPE_DEFINE(nulled, NULLED);
 
 struct job {
 	int64_t before, events, sum;
-	struct workdir dry; /* open only in a dry run */
+	struct staging_dir dry; /* open only in a dry run */
 	struct table *t;
 };
 
@@ -41,7 +41,7 @@ static int null_file(struct cli *cli, const struct agent_database_row *row,
 	struct sql_hold held;
 
 	(void)cli;
-	if (dry_do(&j->dry, row, null_one, j, &held, e))
+	if (dry_run_perform(&j->dry, row, null_one, j, &held, e))
 		return -1;
 	n.events = j->events;
 	n.longest_ms = held.ns / 1000000;
@@ -63,13 +63,13 @@ static int redact(struct cli *cli, struct err *e)
 	if (days < 0)
 		return err_set(e, ERR_USAGE, "--keep-days N is required");
 	j.before = clock_now() - days * DAY_MS;
-	if (dry &&
-	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
+	if (dry && staging_dir_open(&j.dry, dir.text, ".work",
+				    id_new(ID_BACKUP).text, e))
 		return -1;
 	j.t = table_new(&cli->out, &nulled_shape, "agent events longest_ms");
 	rc = ops_each_file(cli, "emptying", null_file, &j, e);
 	table_end(j.t);
-	workdir_close(&j.dry);
+	staging_dir_close(&j.dry);
 	if (rc || dry)
 		return rc;
 	json_begin_object(&detail);

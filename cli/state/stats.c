@@ -27,17 +27,18 @@ static void print_members(struct cli *cli, const char *title, const char *json)
 }
 
 /* Lists processes whose long reads keep the WAL from shrinking. */
-static void find_readers(struct cli *cli, struct readers *now, struct stats *s)
+static void find_readers(struct cli *cli, struct wal_readers *now,
+			 struct stats *s)
 {
 	struct buf b = BUF_MAX(1 << 20);
-	struct reader *rows;
-	int n = readers_of(now, s->path, &rows, &cli->arena);
+	struct wal_reader *rows;
+	int n = wal_readers_of(now, s->path, &rows, &cli->arena);
 
 	json_begin_array(&b);
 	for (int i = 0; i < n; i++) {
 		char age[TEXT_HUMAN];
 
-		json_add_shape(&b, &reader_shape, &rows[i]);
+		json_add_shape(&b, &wal_reader_shape, &rows[i]);
 		output_note(&cli->out,
 			    "  being read by %s, process %lld, for at least "
 			    "%s; it holds back %lld frames of the log",
@@ -50,7 +51,8 @@ static void find_readers(struct cli *cli, struct readers *now, struct stats *s)
 	buf_fini(&b);
 }
 
-static void print_details(struct cli *cli, struct readers *now, struct stats *s)
+static void print_details(struct cli *cli, struct wal_readers *now,
+			  struct stats *s)
 {
 	if (!s->problem && !s->rows)
 		return; /* a second connection to a file shown already */
@@ -119,7 +121,7 @@ static void read_agent(struct cli *cli, const struct agent_database_row *row,
 static void print_stats(struct cli *cli, struct stats *all, int count)
 {
 	struct home_path notes = home_path(&cli->home, HOME_READERS);
-	struct readers *now = readers_look(notes.text);
+	struct wal_readers *now = wal_readers_scan(notes.text);
 	struct err ignored;
 	struct table *t;
 
@@ -136,8 +138,8 @@ static void print_stats(struct cli *cli, struct stats *all, int count)
 	for (int i = 0; !cli->out.json && i < count; i++)
 		print_details(cli, now, &all[i]);
 	/* a home that cannot be written has no notes */
-	(void)readers_note(now, &ignored);
-	readers_free(now);
+	(void)wal_readers_save(now, &ignored);
+	wal_readers_free(now);
 }
 
 static int state_stats(struct cli *cli, struct err *e)

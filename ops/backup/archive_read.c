@@ -18,19 +18,19 @@ struct unpack {
 	struct archive *a;
 	int fd;
 	const char *name;
-	struct hash *hash; /* of all but the last SEAL_BYTES */
+	struct hash *hash; /* of all but the last TRAILER_BYTES */
 	int64_t bytes;
 	bool over;
 	size_t held; /* bytes at the start of room: possibly the seal */
 	struct err err;
 	bool failed;
 	char path[PATH_MAX]; /* of the current item */
-	char last[SEAL_BYTES];
-	char room[SEAL_BYTES + PIECE];
+	char last[TRAILER_BYTES];
+	char room[TRAILER_BYTES + PIECE];
 	char data[PIECE];
 };
 
-/* Fills room after the held bytes; the last SEAL_BYTES are held back. Returns
+/* Fills room after the held bytes; the last TRAILER_BYTES are held back. Returns
  * how many bytes at the start of room may be passed on. */
 static ssize_t more(struct unpack *u)
 {
@@ -48,7 +48,7 @@ static ssize_t more(struct unpack *u)
 	u->over = got == 0;
 	u->bytes += got;
 	n = u->held + (size_t)got;
-	u->held = n < SEAL_BYTES ? n : SEAL_BYTES;
+	u->held = n < TRAILER_BYTES ? n : TRAILER_BYTES;
 	memcpy(u->last, u->room + n - u->held, u->held);
 	n -= u->held;
 	hash_add(u->hash, u->room, n);
@@ -192,7 +192,7 @@ int unpack_end(struct unpack *u, struct err *e)
 		}
 	hash_end(u->hash, sha256);
 	u->hash = NULL;
-	return seal_check(u->last, u->held, sha256, u->name, e);
+	return trailer_check(u->last, u->held, sha256, u->name, e);
 }
 
 int64_t unpack_read(const struct unpack *u)

@@ -269,13 +269,13 @@ int pack_tree(struct pack *k, const char *path, const char *dir,
 
 int pack_end(struct pack *k, struct pack_sum *out, struct err *e)
 {
-	char block[SEAL_BYTES];
+	char block[TRAILER_BYTES];
 
 	if (libarchive.write_close(k->a) != ARCHIVE_OK)
 		return broken(k, e);
 	hash_end(k->hash, out->sha256);
 	k->hash = NULL;
-	seal_make(block, out->sha256);
-	out->bytes = k->bytes + SEAL_BYTES;
+	trailer_make(block, out->sha256);
+	out->bytes = k->bytes + TRAILER_BYTES;
 	return file_write_fd(k->fd, k->name, block, sizeof block, e);
 }

@@ -2,7 +2,7 @@
 #define OPS_BACKUP_ARCHIVE_WRITE_H
 
 #include "lib/base/hash.h"
-#include "ops/backup/checksum.h"
+#include "ops/backup/archive_trailer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/os/file.h"
 #include "ops/backup/archive_write.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/control_queries.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct job {
 	struct backup_sum *sum;
 	struct pack *pack;
 	struct buf manifest;
-	struct workdir work;
+	struct staging_dir work;
 	struct arena arena; /* of one item */
 	struct arena rows;
 	struct agent_database_row *files;
@@ -111,8 +111,8 @@ static int add_image(struct job *j, struct manifest_item *it, struct err *e)
  * others. */
 static int add_copy(struct job *j, struct manifest_item *it, struct err *e)
 {
-	const char *copy = arena_text(&j->arena,
-				      workdir_path(&j->work, "agent.sqlite"));
+	const char *copy = arena_text(
+		&j->arena, staging_dir_path(&j->work, "agent.sqlite"));
 	struct err why;
 	int rc;
 
@@ -268,7 +268,7 @@ static int add_agents(struct job *j, struct err *e)
 		if (wanted(j->ask, name) && add_agent(j, &j->files[i], e))
 			return -1;
 		arena_reset(&j->arena);
-		ops_tell(&j->ask->tell, i + 1, j->nfiles);
+		ops_progress_report(&j->ask->tell, i + 1, j->nfiles);
 		if (i == 0 && fault_point(FAULT_backup_agents, e))
 			return -1;
 	}
@@ -291,8 +291,8 @@ static int add_definitions(struct job *j, struct err *e)
 
 static int write_archive(struct job *j, struct err *e)
 {
-	const char *copy = arena_text(&j->rows,
-				      workdir_path(&j->work, "skep.sqlite"));
+	const char *copy = arena_text(
+		&j->rows, staging_dir_path(&j->work, "skep.sqlite"));
 	struct pack_sum sum;
 
 	if (add_control(j, copy, e) || read_registry(j, copy, e) ||
@@ -328,11 +328,11 @@ int backup_write(const struct backup_options *ask, struct backup_sum *out,
 	buf_init(&j.manifest, MANIFEST_MAX);
 	manifest_begin(&j.manifest, &head);
 	rc = file_make_dir(dir.text, 0700, e) ||
-	     workdir_open(&j.work, dir.text, ".work", ask->id, e) ||
+	     staging_dir_open(&j.work, dir.text, ".work", ask->id, e) ||
 	     pack_new(&j.pack, ask->fd, ask->name, ask->zstd, e) ||
 	     write_archive(&j, e);
 	pack_free(j.pack);
-	workdir_close(&j.work);
+	staging_dir_close(&j.work);
 	arena_fini(&j.arena);
 	arena_fini(&j.rows);
 	buf_fini(&j.manifest);

@@ -4,7 +4,7 @@
 #include "lib/db/integrity.h"
 #include "lib/os/file.h"
 #include "ops/backup/archive_read.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -276,7 +276,8 @@ static int read_archive(struct job *j, struct manifest *m,
 	while ((got = unpack_next(j->u, &it, e)) > 0) {
 		if (extract_item(j, &it, e))
 			return -1;
-		ops_tell(&j->ask->tell, unpack_read(j->u), j->ask->size);
+		ops_progress_report(&j->ask->tell, unpack_read(j->u),
+				    j->ask->size);
 	}
 	if (got < 0 || unpack_end(j->u, e) || compare_manifest(j, m, out, e))
 		return -1;

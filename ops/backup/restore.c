@@ -5,7 +5,7 @@
 #include "lib/os/process.h"
 #include "ops/backup/extract.h"
 #include "ops/backup/restore_fixup.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/control/agent.h"
 #include "schema/control/control.h"
 
@@ -193,8 +193,9 @@ static int all_on_disk(const char *dir, struct err *e)
 	return rc;
 }
 
-static int put_in_place(const struct restore_options *ask, struct workdir *w,
-			struct restore_sum *out, struct arena *a, struct err *e)
+static int put_in_place(const struct restore_options *ask,
+			struct staging_dir *w, struct restore_sum *out,
+			struct arena *a, struct err *e)
 {
 	const char *root = ask->home->root;
 	const char *before = arena_printf(a, "%s.before-%s", root, ask->id);
@@ -204,13 +205,13 @@ static int put_in_place(const struct restore_options *ask, struct workdir *w,
 	if (all_on_disk(w->path, e) || fault_point(FAULT_restore_fixed_up, e))
 		return -1;
 	if (!file_exists(root)) {
-		if (workdir_keep(w, e))
+		if (staging_dir_keep(w, e))
 			return -1;
 		return rename(w->path, root) ? err_errno_set(e, "%s", root)
 					     : tree_sync(dirname(parent), e);
 	}
 	if (restore_refuse_live(ask->home, e) || lock_out(ask->home, e) ||
-	    workdir_keep(w, e))
+	    staging_dir_keep(w, e))
 		return -1;
 	if (swap(w->path, root, before, e)) {
 		let_in(ask->home);
@@ -264,8 +265,9 @@ static int check_agents(const struct restore_options *ask, const char *dir,
 	return 0;
 }
 
-static int fill_staging(const struct restore_options *ask, struct workdir *w,
-			struct restore_sum *out, struct arena *a, struct err *e)
+static int fill_staging(const struct restore_options *ask,
+			struct staging_dir *w, struct restore_sum *out,
+			struct arena *a, struct err *e)
 {
 	struct home staged;
 	struct manifest m;
@@ -275,7 +277,7 @@ static int fill_staging(const struct restore_options *ask, struct workdir *w,
 		return -1;
 	snprintf(staged.root, sizeof staged.root, "%s", w->path);
 	rc = check_agents(ask, w->path, e) || home_make(&staged, e) ||
-	     revive_home(&staged, ask->home, &m, out, e);
+	     fixup_home(&staged, ask->home, &m, out, e);
 	manifest_fini(&m);
 	return rc ? -1 : 0;
 }
@@ -283,7 +285,7 @@ static int fill_staging(const struct restore_options *ask, struct workdir *w,
 int restore_home(const struct restore_options *ask, struct restore_sum *out,
 		 struct arena *a, struct err *e)
 {
-	struct workdir w = {.lock = -1};
+	struct staging_dir w = {.lock = -1};
 	char parent[PATH_MAX];
 	int rc;
 
@@ -292,23 +294,23 @@ int restore_home(const struct restore_options *ask, struct restore_sum *out,
 	dirname(parent);
 	rc = restore_refuse_live(ask->home, e) ||
 	     file_make_dir(parent, 0700, e) ||
-	     workdir_open(&w, parent, PREFIX, ask->id, e) ||
+	     staging_dir_open(&w, parent, PREFIX, ask->id, e) ||
 	     fill_staging(ask, &w, out, a, e) ||
 	     put_in_place(ask, &w, out, a, e);
-	workdir_close(&w);
+	staging_dir_close(&w);
 	return rc ? -1 : 0;
 }
 
 /* --- one agent ------------------------------------------------------------ */
 
-static int read_definition(struct workdir *w, const char *agent,
+static int read_definition(struct staging_dir *w, const char *agent,
 			   struct agent_row *out, struct arena *a,
 			   struct err *e)
 {
 	struct sql *db;
 	int rc;
 
-	if (sql_open(&db, workdir_path(w, MANIFEST_CONTROL),
+	if (sql_open(&db, staging_dir_path(w, MANIFEST_CONTROL),
 		     control_schema.queries, SQL_READONLY, e))
 		return -1;
 	rc = agents_get(db, agent, out, a, e);
@@ -316,8 +318,8 @@ static int read_definition(struct workdir *w, const char *agent,
 	return rc;
 }
 
-static int move_definition(struct workdir *w, const char *agent, const char *to,
-			   struct err *e)
+static int move_definition(struct staging_dir *w, const char *agent,
+			   const char *to, struct err *e)
 {
 	static const char *const names[] = {"agent.json", "prompt.md"};
 
@@ -337,7 +339,7 @@ static int move_definition(struct workdir *w, const char *agent, const char *to,
 
 /* Everything that the archive has of the agent, into the work directory or in
  * place. */
-static int take_agent(const struct restore_options *ask, struct workdir *w,
+static int take_agent(const struct restore_options *ask, struct staging_dir *w,
 		      const char *to, struct agent_row *definition,
 		      struct restore_sum *out, struct arena *a, struct err *e)
 {
@@ -351,7 +353,7 @@ static int take_agent(const struct restore_options *ask, struct workdir *w,
 	if (unpack_into(ask, w->path, &m, out, a, e))
 		return -1;
 	rc = check_agents(ask, w->path, e) ||
-	     revive_agent(here, agent, out, &held, e) ||
+	     fixup_agent(here, agent, out, &held, e) ||
 	     (definition && (read_definition(w, agent, definition, a, e) ||
 			     move_definition(w, agent, to, e)));
 	if (!rc && rename(here, to))
@@ -370,13 +372,13 @@ int restore_agent(const struct restore_options *ask, const char *to,
 		  struct arena *a, struct err *e)
 {
 	struct home_path dir = home_path(ask->home, HOME_BACKUPS);
-	struct workdir w = {.lock = -1};
+	struct staging_dir w = {.lock = -1};
 	int rc;
 
 	*out = (struct restore_sum){.home = ask->home->root};
 	rc = file_make_dir(dir.text, 0700, e) ||
-	     workdir_open(&w, dir.text, ".work", ask->id, e) ||
+	     staging_dir_open(&w, dir.text, ".work", ask->id, e) ||
 	     take_agent(ask, &w, to, definition, out, a, e);
-	workdir_close(&w);
+	staging_dir_close(&w);
 	return rc ? -1 : 0;
 }

@@ -101,8 +101,8 @@ static int end_all_in_file(struct agent_file *f, struct restore_sum *out,
 	return rc;
 }
 
-int revive_agent(const char *path, const char *agent, struct restore_sum *out,
-		 struct buf *held, struct err *e)
+int fixup_agent(const char *path, const char *agent, struct restore_sum *out,
+		struct buf *held, struct err *e)
 {
 	struct agent_file f;
 	int rc;
@@ -232,8 +232,8 @@ static int with_file(struct job *j, struct agent_database_row *row,
 	return rc ? -1 : 0;
 }
 
-static int revive_row(struct job *j, struct agent_database_row *row,
-		      struct err *e)
+static int fixup_row(struct job *j, struct agent_database_row *row,
+		     struct err *e)
 {
 	char below[96];
 	struct home_path here, there;
@@ -263,7 +263,7 @@ static int revive_row(struct job *j, struct agent_database_row *row,
 	return sql_exec(j->db, Q_AGENT_DATABASE_PUT, row, e) < 0 ? -1 : 0;
 }
 
-static int revive_rows(struct job *j, struct err *e)
+static int fixup_rows(struct job *j, struct err *e)
 {
 	struct agent_database_row *rows;
 	struct arena a = {0};
@@ -272,7 +272,7 @@ static int revive_rows(struct job *j, struct err *e)
 	int rc = n < 0 ? -1 : 0;
 
 	for (int i = 0; !rc && i < n; i++) {
-		rc = revive_row(j, &rows[i], e);
+		rc = fixup_row(j, &rows[i], e);
 		arena_reset(&j->arena);
 	}
 	arena_fini(&a);
@@ -307,8 +307,7 @@ static int hold_deliveries(struct job *j, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int revive_control(struct job *j, const struct manifest *m,
-			  struct err *e)
+static int fixup_control(struct job *j, const struct manifest *m, struct err *e)
 {
 	struct buf detail = BUF_MAX(2 * PATH_MAX);
 	int rc;
@@ -321,16 +320,15 @@ static int revive_control(struct job *j, const struct manifest *m,
 	     sql_exec(j->db, Q_LEASE_NONE, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_SHUTDOWN_INTENT_CLEAR, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_BACKUP_RUN_NONE, NULL, e) < 0 ||
-	     revive_rows(j, e) || requeue_rest(j, e) || hold_deliveries(j, e) ||
+	     fixup_rows(j, e) || requeue_rest(j, e) || hold_deliveries(j, e) ||
 	     control_audit(j->db, NULL, "backup.restore", m->head.id, detail.p,
 			   e);
 	buf_fini(&detail);
 	return rc ? -1 : 0;
 }
 
-int revive_home(const struct home *staged, const struct home *target,
-		const struct manifest *m, struct restore_sum *out,
-		struct err *e)
+int fixup_home(const struct home *staged, const struct home *target,
+	       const struct manifest *m, struct restore_sum *out, struct err *e)
 {
 	struct job j = {.staged = staged,
 			.target = target,
@@ -342,7 +340,7 @@ int revive_home(const struct home *staged, const struct home *target,
 		return -1;
 	rc = sql_enter(j.db, e);
 	if (!rc)
-		rc = sql_leave(j.db, revive_control(&j, m, e), e);
+		rc = sql_leave(j.db, fixup_control(&j, m, e), e);
 	sql_close(j.db);
 	arena_fini(&j.arena);
 	return rc;

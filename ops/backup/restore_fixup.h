@@ -17,12 +17,12 @@
  *   after the backup: deliveries become `unknown`, and a person decides; the
  *   audit log has the keys of outbox entries that were not taken over.
  */
-int revive_home(const struct home *staged, const struct home *target,
-		const struct manifest *m, struct restore_sum *out,
-		struct err *e);
+int fixup_home(const struct home *staged, const struct home *target,
+	       const struct manifest *m, struct restore_sum *out,
+	       struct err *e);
 
 /* The same for one agent's file alone: holds its messages, ends its runs. */
-int revive_agent(const char *path, const char *agent, struct restore_sum *out,
-		 struct buf *held, struct err *e);
+int fixup_agent(const char *path, const char *agent, struct restore_sum *out,
+		struct buf *held, struct err *e);
 
 #endif

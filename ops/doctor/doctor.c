@@ -37,8 +37,8 @@ enum fix finding_fix(enum finding_code code)
 	return table[code].fix;
 }
 
-void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
-		const char *fmt, ...)
+void doctor_report(struct doctor *d, enum finding_code code,
+		   const char *subject, const char *fmt, ...)
 {
 	struct finding f = {.severity = table[code].word,
 			    .finding = table[code].name,
@@ -77,13 +77,13 @@ static void look_without_control(struct doctor *d, const char *path)
 	if (dir)
 		closedir(dir);
 	if (n > 0)
-		doctor_say(d, FINDING_control_lost, path,
-			   "it is missing, but there are databases of "
-			   "%d agents",
-			   n);
+		doctor_report(d, FINDING_control_lost, path,
+			      "it is missing, but there are databases of "
+			      "%d agents",
+			      n);
 	else
-		doctor_say(d, FINDING_control_missing, path,
-			   "it does not exist");
+		doctor_report(d, FINDING_control_missing, path,
+			      "it does not exist");
 }
 
 static void open_control(struct doctor *d)
@@ -115,25 +115,26 @@ static void check_watchdog(struct doctor *d)
 	if (!watchdog_read(d->home, &r))
 		return;
 	if (d->supervised && !r.alive)
-		doctor_say(d, FINDING_watchdog_gone, path.text,
-			   "process %lld has ended", (long long)r.watchdog.pid);
+		doctor_report(d, FINDING_watchdog_gone, path.text,
+			      "process %lld has ended",
+			      (long long)r.watchdog.pid);
 	if (r.ended_at == 0)
 		return;
 	clock_text(r.ended_at, when);
 	if (!d->supervised)
-		doctor_say(d, FINDING_crash_loop, path.text,
-			   "skepd ended at %s (%s); restarts: %lld%s", when,
-			   r.cause, (long long)r.restarts,
-			   r.alive ? "" : "; the watchdog has given up");
+		doctor_report(d, FINDING_crash_loop, path.text,
+			      "skepd ended at %s (%s); restarts: %lld%s", when,
+			      r.cause, (long long)r.restarts,
+			      r.alive ? "" : "; the watchdog has given up");
 	else
-		doctor_say(d, FINDING_restarted, path.text,
-			   "skepd was restarted %lld times, last at %s (%s)",
-			   (long long)r.restarts, when, r.cause);
+		doctor_report(d, FINDING_restarted, path.text,
+			      "skepd was restarted %lld times, last at %s (%s)",
+			      (long long)r.restarts, when, r.cause);
 }
 
-void doctor_look(struct doctor *d)
+void doctor_examine(struct doctor *d)
 {
-	d->readers = readers_look(home_path(d->home, HOME_READERS).text);
+	d->readers = wal_readers_scan(home_path(d->home, HOME_READERS).text);
 	open_control(d);
 	doctor_lost(d);
 	check_watchdog(d);
@@ -151,7 +152,7 @@ void doctor_look(struct doctor *d)
 
 void doctor_fini(struct doctor *d)
 {
-	readers_free(d->readers);
+	wal_readers_free(d->readers);
 	d->readers = NULL;
 	sql_close(d->control);
 	d->control = NULL;

@@ -48,9 +48,10 @@ SHAPE_DECLARE(finding, FINDING_SHAPE);
 
 struct doctor {
 	const struct home *home;
-	struct ops_tell tell; /* thousandths of databases done, and the total */
-	bool quick;           /* no integrity checks */
-	bool alone;           /* do not look for other programs' state */
+	struct ops_progress
+		tell; /* thousandths of databases done, and the total */
+	bool quick;   /* no integrity checks */
+	bool alone;   /* do not look for other programs' state */
 	/* Called for each finding; texts are in the arena. */
 	void (*found)(void *arg, enum finding_code code, struct finding *f);
 	void *arg;
@@ -59,11 +60,11 @@ struct doctor {
 	struct arena arena;
 	struct sql *control; /* read-only; NULL: unreadable */
 	bool supervised;     /* a supervisor is running */
-	struct readers *readers;
+	struct wal_readers *readers;
 	int64_t done, all; /* databases */
 };
 
-void doctor_look(struct doctor *d);
+void doctor_examine(struct doctor *d);
 void doctor_fini(struct doctor *d);
 
 enum severity finding_severity(enum finding_code code);
@@ -75,8 +76,9 @@ int doctor_fix(struct doctor *d, enum finding_code code,
 	       const struct finding *f, struct err *e);
 
 /* For the checks (doctor_*.c): reports one finding. */
-void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
-		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void doctor_report(struct doctor *d, enum finding_code code,
+		   const char *subject, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 void doctor_files(struct doctor *d);     /* doctor_files.c */
 void doctor_databases(struct doctor *d); /* doctor_state.c */

@@ -41,8 +41,8 @@ void doctor_agents(struct doctor *d)
 
 		if (entry->d_name[0] != '.' && file_exists(path.text) &&
 		    read_files(d, entry->d_name, &e) < 0)
-			doctor_say(d, FINDING_definition_bad, path.text, "%s",
-				   e.text);
+			doctor_report(d, FINDING_definition_bad, path.text,
+				      "%s", e.text);
 	}
 	if (dir)
 		closedir(dir);

@@ -7,7 +7,7 @@
 
 static void found(void *arg, const char *dir)
 {
-	doctor_say(arg, FINDING_stale_cgroup, dir, "it is empty");
+	doctor_report(arg, FINDING_stale_cgroup, dir, "it is empty");
 }
 
 void doctor_cgroups(struct doctor *d)

@@ -3,7 +3,7 @@
 
 #include "lib/base/text.h"
 #include "lib/os/file.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/config.h"
 
 #include <dirent.h>
@@ -28,12 +28,13 @@ static void check_config(struct doctor *d)
 	char *rest = NULL;
 
 	if (config_load(&c, path.text, &e)) {
-		doctor_say(d, FINDING_config_broken, path.text, "%s", e.text);
+		doctor_report(d, FINDING_config_broken, path.text, "%s",
+			      e.text);
 		return;
 	}
 	for (char *line = strtok_r(c.warnings.p, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest))
-		doctor_say(d, FINDING_config_key, path.text, "%s", line);
+		doctor_report(d, FINDING_config_key, path.text, "%s", line);
 	config_fini(&c);
 }
 
@@ -44,10 +45,10 @@ static void check_mode(struct doctor *d, const char *path)
 	if (lstat(path, &st) || S_ISLNK(st.st_mode) || S_ISSOCK(st.st_mode))
 		return;
 	if (st.st_mode & 077)
-		doctor_say(d, FINDING_mode_loose, path,
-			   "it has mode %04o, and should have %04o",
-			   (unsigned)(st.st_mode & 07777),
-			   (unsigned)(st.st_mode & 0700));
+		doctor_report(d, FINDING_mode_loose, path,
+			      "it has mode %04o, and should have %04o",
+			      (unsigned)(st.st_mode & 07777),
+			      (unsigned)(st.st_mode & 0700));
 }
 
 /* Calls fn for each name in a directory except "." and "..". */
@@ -115,19 +116,20 @@ static void check_disk(struct doctor *d)
 	int64_t left;
 
 	if (net)
-		doctor_say(d, FINDING_network_fs, d->home->root,
-			   "the home is on a network filesystem (%s)", net);
+		doctor_report(d, FINDING_network_fs, d->home->root,
+			      "the home is on a network filesystem (%s)", net);
 	if (home_is_writable(d->home, &e) && e.code == ERR_READONLY)
-		doctor_say(d, FINDING_read_only, d->home->root, "%s", e.text);
+		doctor_report(d, FINDING_read_only, d->home->root, "%s",
+			      e.text);
 	if (statvfs(d->home->root, &st))
 		return;
 	left = (int64_t)st.f_bavail * (int64_t)st.f_frsize;
 	if (left < LOW_BYTES)
-		doctor_say(d,
-			   left < FULL_BYTES ? FINDING_disk_full
-					     : FINDING_disk_low,
-			   d->home->root, "%s are free on its disk",
-			   text_human_bytes(left, text));
+		doctor_report(d,
+			      left < FULL_BYTES ? FINDING_disk_full
+						: FINDING_disk_low,
+			      d->home->root, "%s are free on its disk",
+			      text_human_bytes(left, text));
 }
 
 /* --- what was left behind -------------------------------------------------- */
@@ -138,10 +140,10 @@ static void check_leftover(struct doctor *d, const char *path, const char *name)
 		    !strncmp(name, ".skep-restore-", 14);
 	bool part = !strncmp(name, ".skep-", 6) && strstr(name, ".part");
 
-	if (work && workdir_is_stale(path))
-		doctor_say(d, FINDING_leftover, path, "a directory of work");
-	else if (part && workdir_is_stale(path))
-		doctor_say(d, FINDING_leftover, path, "half of an archive");
+	if (work && staging_dir_is_stale(path))
+		doctor_report(d, FINDING_leftover, path, "a directory of work");
+	else if (part && staging_dir_is_stale(path))
+		doctor_report(d, FINDING_leftover, path, "half of an archive");
 }
 
 static void check_beside(struct doctor *d, const char *path, const char *name)
@@ -151,7 +153,7 @@ static void check_beside(struct doctor *d, const char *path, const char *name)
 	snprintf(copy, sizeof copy, "%s", d->home->root);
 	snprintf(before, sizeof before, "%.2000s.before-", basename(copy));
 	if (!strncmp(name, before, strlen(before)))
-		doctor_say(d, FINDING_old_home, path, "an older home");
+		doctor_report(d, FINDING_old_home, path, "an older home");
 	else if (!strncmp(name, ".skep-restore-", 14))
 		check_leftover(d, path, name);
 }
@@ -174,8 +176,8 @@ static void check_socket(struct doctor *d, const char *path, const char *name)
 	if (fd >= 0)
 		close(fd);
 	if (dead && !d->supervised)
-		doctor_say(d, FINDING_stale_socket, path,
-			   "no process listens on it");
+		doctor_report(d, FINDING_stale_socket, path,
+			      "no process listens on it");
 }
 
 void doctor_files(struct doctor *d)

@@ -5,7 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/db/checkpoint.h"
 #include "lib/db/migrate.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
 #include "vfs/fuse/mount.h"

@@ -58,14 +58,14 @@ static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 	if (!realpath(path, full) || again(s, d, full))
 		return;
 	if (d->quick)
-		doctor_say(d, FINDING_foreign_state, full,
-			   "%s keeps its state there", program);
+		doctor_report(d, FINDING_foreign_state, full,
+			      "%s keeps its state there", program);
 	else if (migrate_plan(&m, &why) == 0 && m.sum.planned > 0)
-		doctor_say(d, FINDING_foreign_state, full,
-			   "%s keeps its state there; %" PRId64
-			   " pieces of it can be imported, %" PRId64
-			   " were before",
-			   program, m.sum.planned, m.sum.done);
+		doctor_report(d, FINDING_foreign_state, full,
+			      "%s keeps its state there; %" PRId64
+			      " pieces of it can be imported, %" PRId64
+			      " were before",
+			      program, m.sum.planned, m.sum.done);
 	arena_fini(&m.arena);
 }
 

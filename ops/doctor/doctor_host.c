@@ -41,8 +41,8 @@ static void check_mounts(struct doctor *d)
 		if (sscanf(line, "%*s %4095s %63s", dir, kind) == 2 &&
 		    !strcmp(kind, "fuse.skep") && stat(dir, &st) &&
 		    errno == ENOTCONN)
-			doctor_say(d, FINDING_orphan_mount, dir,
-				   "the process that served it is dead");
+			doctor_report(d, FINDING_orphan_mount, dir,
+				      "the process that served it is dead");
 	buf_fini(&b);
 }
 
@@ -71,7 +71,7 @@ static bool check_process(void *arg, pid_t pid)
 	    st.state == 'Z' || st.state == 'X' || !is_over(d, run))
 		return true;
 	snprintf(text, sizeof text, "%d", (int)pid);
-	doctor_say(d, FINDING_orphan_process, text, "it belongs to %s", run);
+	doctor_report(d, FINDING_orphan_process, text, "it belongs to %s", run);
 	return true;
 }
 
@@ -88,8 +88,8 @@ static void check_sandbox(struct doctor *d)
 	if (sandbox_lacks(&o, NULL, &b) > 0)
 		for (char *line = strtok_r(b.p, "\n", &rest); line;
 		     line = strtok_r(NULL, "\n", &rest))
-			doctor_say(d, FINDING_sandbox_gap, "sandbox", "%s",
-				   line);
+			doctor_report(d, FINDING_sandbox_gap, "sandbox", "%s",
+				      line);
 	buf_fini(&b);
 }
 
@@ -116,7 +116,7 @@ static void check_limits(struct doctor *d, pid_t pid)
 	cgroup_look(pid, has);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (!has[i])
-			doctor_say(
+			doctor_report(
 				d, FINDING_sandbox_gap, "sandbox",
 				"limits.%s: no cgroup that holds it (skepd "
 				"as a service with Delegate=yes, or as root)",
@@ -130,20 +130,22 @@ static void check_cgroup(struct doctor *d, pid_t pid)
 	bool found = cgroup_unified(pid, dir, sizeof dir);
 
 	if (!found)
-		doctor_say(d, FINDING_no_cgroup, "/proc/self/mounts",
-			   "the second version of cgroups is not mounted");
+		doctor_report(d, FINDING_no_cgroup, "/proc/self/mounts",
+			      "the second version of cgroups is not mounted");
 	else if (access(dir, W_OK))
-		doctor_say(d, FINDING_no_cgroup, dir,
-			   "no cgroup can be made here: %s", strerror(errno));
+		doctor_report(d, FINDING_no_cgroup, dir,
+			      "no cgroup can be made here: %s",
+			      strerror(errno));
 }
 
 static void check_sqlite(struct doctor *d)
 {
 	if (sql_library_resets_unsafely())
-		doctor_say(d, FINDING_sqlite_race, "SQLite",
-			   "this is SQLite %s; versions 3.7.0 to 3.51.2 have "
-			   "the WAL-reset bug",
-			   sql_library());
+		doctor_report(
+			d, FINDING_sqlite_race, "SQLite",
+			"this is SQLite %s; versions 3.7.0 to 3.51.2 have "
+			"the WAL-reset bug",
+			sql_library());
 }
 
 void doctor_host(struct doctor *d)
@@ -155,7 +157,7 @@ void doctor_host(struct doctor *d)
 	if (d->control)
 		proc_each(check_process, d);
 	if (vfs_mount_check(&e))
-		doctor_say(d, FINDING_no_fuse, "/dev/fuse", "%s", e.text);
+		doctor_report(d, FINDING_no_fuse, "/dev/fuse", "%s", e.text);
 	check_sandbox(d);
 	check_limits(d, who);
 	check_cgroup(d, who);

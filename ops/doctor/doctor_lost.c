@@ -40,10 +40,11 @@ static void inspect_link(struct doctor *d, pid_t pid, const char *link)
 	(void)snprintf(name, sizeof name, "/proc/%d/comm", (int)pid);
 	if (file_read(name, &comm, &ignored) == 0)
 		comm.p[strcspn(comm.p, "\n")] = '\0';
-	doctor_say(d, FINDING_file_lost, path,
-		   "process %d (%s) has it open, but the file was deleted or "
-		   "replaced",
-		   (int)pid, comm.n ? comm.p : "?");
+	doctor_report(
+		d, FINDING_file_lost, path,
+		"process %d (%s) has it open, but the file was deleted or "
+		"replaced",
+		(int)pid, comm.n ? comm.p : "?");
 	buf_fini(&comm);
 }
 

@@ -20,10 +20,10 @@ static void check_owner(struct doctor *d)
 	int alive = control_supervisor(d->control, &row, &d->arena, &e);
 
 	if (alive == 0 && row.pid)
-		doctor_say(d, FINDING_stale_owner, sql_path(d->control),
-			   "process %" PRId64 " is named as the supervisor, "
-			   "and is not there",
-			   row.pid);
+		doctor_report(d, FINDING_stale_owner, sql_path(d->control),
+			      "process %" PRId64 " is named as the supervisor, "
+			      "and is not there",
+			      row.pid);
 }
 
 static void check_leases(struct doctor *d)
@@ -35,8 +35,8 @@ static void check_leases(struct doctor *d)
 
 	for (int i = 0; i < n; i++)
 		if (rows[i].expires_at < clock_now() - SLACK_MS)
-			doctor_say(d, FINDING_stale_lease, rows[i].name,
-				   "%s has held it", rows[i].holder);
+			doctor_report(d, FINDING_stale_lease, rows[i].name,
+				      "%s has held it", rows[i].holder);
 }
 
 static void check_clock(struct doctor *d)
@@ -47,8 +47,9 @@ static void check_clock(struct doctor *d)
 
 	if (sql_get(d->control, Q_NEWEST_ROW, NULL, &row, NULL, &e) > 0 &&
 	    row.at != OPT_NONE && row.at > clock_now() + SLACK_MS)
-		doctor_say(d, FINDING_clock_wrong, "clock",
-			   "the newest row is of %s", clock_text(row.at, text));
+		doctor_report(d, FINDING_clock_wrong, "clock",
+			      "the newest row is of %s",
+			      clock_text(row.at, text));
 }
 
 static void check_backups(struct doctor *d)
@@ -60,11 +61,11 @@ static void check_backups(struct doctor *d)
 			    &d->arena, &e);
 
 	if (n == 0)
-		doctor_say(d, FINDING_backup_none, d->home->root,
-			   "no backup was ever made");
+		doctor_report(d, FINDING_backup_none, d->home->root,
+			      "no backup was ever made");
 	else if (n > 0 && !strcmp(rows[0].state, "failed"))
-		doctor_say(d, FINDING_backup_failed, rows[0].id, "%s",
-			   rows[0].problem ? rows[0].problem : "no reason");
+		doctor_report(d, FINDING_backup_failed, rows[0].id, "%s",
+			      rows[0].problem ? rows[0].problem : "no reason");
 }
 
 /* Attachments are named by the hash of their bytes; they are read one at a
@@ -85,9 +86,10 @@ static void check_media(struct doctor *d)
 			snprintf(last, sizeof last, "%s", row.id);
 			hash_of(row.bytes.p, row.bytes.n, hash);
 			if (strcmp(hash, row.sha256) != 0)
-				doctor_say(d, FINDING_media_wrong, last,
-					   "SHA-256 is %.16s…, and was %.16s…",
-					   hash, row.sha256);
+				doctor_report(
+					d, FINDING_media_wrong, last,
+					"SHA-256 is %.16s…, and was %.16s…",
+					hash, row.sha256);
 		}
 		arena_fini(&a);
 	}
@@ -100,11 +102,11 @@ static void check_messages(struct doctor *d)
 
 	if (sql_get(d->control, Q_MESSAGES_STUCK, NULL, &n, NULL, &e) > 0 &&
 	    n.dead + n.unknown + n.inbound > 0)
-		doctor_say(d, FINDING_messages_stuck, "messages",
-			   "%" PRId64 " dead and %" PRId64
-			   " unknown on their way out, %" PRId64
-			   " dead that came in",
-			   n.dead, n.unknown, n.inbound);
+		doctor_report(d, FINDING_messages_stuck, "messages",
+			      "%" PRId64 " dead and %" PRId64
+			      " unknown on their way out, %" PRId64
+			      " dead that came in",
+			      n.dead, n.unknown, n.inbound);
 }
 
 void doctor_rows(struct doctor *d)

@@ -22,16 +22,16 @@ static void check_log(struct doctor *d, const char *path)
 {
 	char wal[PATH_MAX + 8], text[TEXT_HUMAN];
 	struct arena a = {0};
-	struct reader *rows;
-	int n = readers_of(d->readers, path, &rows, &a);
+	struct wal_reader *rows;
+	int n = wal_readers_of(d->readers, path, &rows, &a);
 
 	snprintf(wal, sizeof wal, "%s-wal", path);
 	if (file_size(wal) > LOG_BYTES)
-		doctor_say(d, FINDING_log_large, path, "its log has %s",
-			   text_human_bytes(file_size(wal), text));
+		doctor_report(d, FINDING_log_large, path, "its log has %s",
+			      text_human_bytes(file_size(wal), text));
 	for (int i = 0; i < n; i++)
 		if (rows[i].pinned_frames * FRAME > LOG_BYTES)
-			doctor_say(
+			doctor_report(
 				d, FINDING_reader_long, path,
 				"%s (process %" PRId64 ") holds back %s of "
 				"its log",
@@ -66,16 +66,16 @@ static bool check_version(struct doctor *d, const char *path,
 	int version = version_of(path, s);
 
 	if (version > s->version)
-		doctor_say(d, FINDING_schema_newer, path,
-			   "it has version %d, this skep knows %d", version,
-			   s->version);
+		doctor_report(d, FINDING_schema_newer, path,
+			      "it has version %d, this skep knows %d", version,
+			      s->version);
 	else if (version < 0)
-		doctor_say(d, FINDING_unreadable, path,
-			   "it is not a SQLite database");
+		doctor_report(d, FINDING_unreadable, path,
+			      "it is not a SQLite database");
 	else if (version < s->version)
-		doctor_say(d, FINDING_schema_older, path,
-			   "it has version %d, this skep makes %d", version,
-			   s->version);
+		doctor_report(d, FINDING_schema_older, path,
+			      "it has version %d, this skep makes %d", version,
+			      s->version);
 	return version >= 0 && version <= s->version;
 }
 
@@ -84,13 +84,14 @@ static void at_table(void *arg, int64_t done, int64_t total)
 {
 	const struct doctor *d = arg;
 
-	ops_tell(&d->tell, 1000 * d->done + 1000 * done / total, 1000 * d->all);
+	ops_progress_report(&d->tell, 1000 * d->done + 1000 * done / total,
+			    1000 * d->all);
 }
 
 static void one_done(struct doctor *d)
 {
 	d->done++;
-	ops_tell(&d->tell, 1000 * d->done, 1000 * d->all);
+	ops_progress_report(&d->tell, 1000 * d->done, 1000 * d->all);
 }
 
 /* Table by table if it is large, so that no read transaction is long. */
@@ -103,9 +104,10 @@ static void check_whole(struct doctor *d, struct sql *db)
 	if (d->quick)
 		return;
 	if (db_check_live(db, at_table, d, &problem, &a, &e))
-		doctor_say(d, FINDING_unreadable, sql_path(db), "%s", e.text);
+		doctor_report(d, FINDING_unreadable, sql_path(db), "%s",
+			      e.text);
 	else if (problem)
-		doctor_say(d, FINDING_damaged, sql_path(db), "%s", problem);
+		doctor_report(d, FINDING_damaged, sql_path(db), "%s", problem);
 	arena_fini(&a);
 }
 
@@ -115,7 +117,7 @@ static void check_queries(struct doctor *d, struct sql *db)
 	struct err e;
 
 	if (!d->quick && sql_check(db, &e))
-		doctor_say(d, FINDING_damaged, sql_path(db), "%s", e.text);
+		doctor_report(d, FINDING_damaged, sql_path(db), "%s", e.text);
 }
 
 /* As a bare database: this program's queries may not fit its tables. */
@@ -125,7 +127,7 @@ static void check_bare(struct doctor *d, const char *path)
 	struct err e;
 
 	if (sql_open(&db, path, NULL, SQL_READONLY, &e)) {
-		doctor_say(d, FINDING_unreadable, path, "%s", e.text);
+		doctor_report(d, FINDING_unreadable, path, "%s", e.text);
 		return;
 	}
 	check_whole(d, db);
@@ -145,18 +147,19 @@ static void check_content(struct doctor *d,
 		check_queries(d, f.db);
 		agent_file_close(&f);
 	} else if (e.code == ERR_CONFLICT || e.code == ERR_STALE) {
-		doctor_say(d, FINDING_file_foreign, row->path, "%s", e.text);
+		doctor_report(d, FINDING_file_foreign, row->path, "%s", e.text);
 		check_bare(d, row->path);
 	} else {
-		doctor_say(d, FINDING_unreadable, row->path, "%s", e.text);
+		doctor_report(d, FINDING_unreadable, row->path, "%s", e.text);
 	}
 }
 
 static void check_agent(struct doctor *d, const struct agent_database_row *row)
 {
 	if (!file_exists(row->path)) {
-		doctor_say(d, FINDING_file_missing, row->path,
-			   "the file of agent '%s' is not there", row->agent);
+		doctor_report(d, FINDING_file_missing, row->path,
+			      "the file of agent '%s' is not there",
+			      row->agent);
 		return;
 	}
 	if (!check_version(d, row->path, &agent_schema))
@@ -204,8 +207,8 @@ static void check_strays(struct doctor *d,
 			 en->d_name);
 		if (en->d_name[0] != '.' && file_exists(path) &&
 		    !is_known(rows, n, en->d_name, path))
-			doctor_say(d, FINDING_file_unknown, path,
-				   "no row of the registry names it");
+			doctor_report(d, FINDING_file_unknown, path,
+				      "no row of the registry names it");
 	}
 	if (all)
 		closedir(all);

@@ -5,7 +5,7 @@
 
 #define MS INT64_C(1000000)
 
-static int do_it(const struct agent_database_row *row, dry_deed *deed,
+static int do_it(const struct agent_database_row *row, dry_run_op *deed,
 		 void *arg, struct sql_hold *held, struct err *e)
 {
 	struct agent_file f;
@@ -22,7 +22,7 @@ static int do_it(const struct agent_database_row *row, dry_deed *deed,
 
 /* 1: done and rolled back, 0: it takes longer. */
 static int try_it(const struct agent_database_row *row, int64_t ms,
-		  dry_deed *deed, void *arg, struct err *e)
+		  dry_run_op *deed, void *arg, struct err *e)
 {
 	struct agent_file f;
 	struct err ignored;
@@ -41,8 +41,9 @@ static int try_it(const struct agent_database_row *row, int64_t ms,
 	return rc ? -1 : 1;
 }
 
-int dry_do(const struct workdir *dry, const struct agent_database_row *row,
-	   dry_deed *deed, void *arg, struct sql_hold *held, struct err *e)
+int dry_run_perform(const struct staging_dir *dry,
+		    const struct agent_database_row *row, dry_run_op *deed,
+		    void *arg, struct sql_hold *held, struct err *e)
 {
 	struct agent_database_row copy = *row;
 	int rc;
@@ -53,7 +54,7 @@ int dry_do(const struct workdir *dry, const struct agent_database_row *row,
 	rc = try_it(row, SLICE_MAX_MS - 2 * SLICE_AIM_MS, deed, arg, e);
 	if (rc)
 		return rc < 0 ? -1 : 0;
-	copy.path = workdir_path(dry, "copy.sqlite");
+	copy.path = staging_dir_path(dry, "copy.sqlite");
 	if (db_remove(copy.path, e) || db_clone(row->path, copy.path, e))
 		return -1;
 	return try_it(&copy, 0, deed, arg, e) < 0 ? -1 : 0;

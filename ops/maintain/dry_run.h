@@ -1,7 +1,7 @@
 #ifndef OPS_MAINTAIN_DRY_RUN_H
 #define OPS_MAINTAIN_DRY_RUN_H
 
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/control/registry.h"
 
 /*
@@ -12,12 +12,13 @@
  */
 
 /* ERR_TIMEOUT after `until` (slice_clock; 0: never). */
-typedef int dry_deed(struct agent_file *f, int64_t until, void *arg,
-		     struct err *e);
+typedef int dry_run_op(struct agent_file *f, int64_t until, void *arg,
+		       struct err *e);
 
 /* `dry` is a directory for copies; if it is not open, the operation is real.
  * `held` returns how long the operation kept other writers out. */
-int dry_do(const struct workdir *dry, const struct agent_database_row *row,
-	   dry_deed *deed, void *arg, struct sql_hold *held, struct err *e);
+int dry_run_perform(const struct staging_dir *dry,
+		    const struct agent_database_row *row, dry_run_op *deed,
+		    void *arg, struct sql_hold *held, struct err *e);
 
 #endif

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-SHAPE_DEFINE(reader, READER);
+SHAPE_DEFINE(wal_reader, WAL_READER);
 
 /* https://sqlite.org/walformat.html: the bytes of the -shm file that readers
  * lock while they read, and the positions in the file that say how far they
@@ -38,7 +38,7 @@ struct lock {
 	int64_t since_ms; /* when it was first seen there */
 };
 
-struct readers {
+struct wal_readers {
 	char notes[PATH_MAX];
 	struct lock *now, *before;
 	int nnow, nbefore;
@@ -84,9 +84,9 @@ static int parse_locks(const char *path, unsigned max,
 	return n;
 }
 
-struct readers *readers_look(const char *notes)
+struct wal_readers *wal_readers_scan(const char *notes)
 {
-	struct readers *r = calloc(1, sizeof *r);
+	struct wal_readers *r = calloc(1, sizeof *r);
 
 	if (!r)
 		abort();
@@ -99,7 +99,7 @@ struct readers *readers_look(const char *notes)
 	return r;
 }
 
-void readers_free(struct readers *r)
+void wal_readers_free(struct wal_readers *r)
 {
 	if (!r)
 		return;
@@ -152,7 +152,7 @@ static bool read_head(const char *shm, unsigned char head[SHM_HEAD])
 }
 
 /* When it was first seen reading up to this frame. */
-static int64_t first_seen(const struct readers *r, const struct lock *l)
+static int64_t first_seen(const struct wal_readers *r, const struct lock *l)
 {
 	for (int i = 0; i < r->nbefore; i++) {
 		const struct lock *b = &r->before[i];
@@ -165,12 +165,13 @@ static int64_t first_seen(const struct readers *r, const struct lock *l)
 	return clock_now();
 }
 
-static struct reader describe_reader(const struct readers *r, struct lock *l,
-				     const char *path,
-				     const unsigned char *head, struct arena *a)
+static struct wal_reader describe_reader(const struct wal_readers *r,
+					 struct lock *l, const char *path,
+					 const unsigned char *head,
+					 struct arena *a)
 {
 	struct proc_stat st = {0};
-	struct reader out = {
+	struct wal_reader out = {
 		.path = path, .pid = l->pid, .program = program_of(l->pid, a)};
 
 	if (l->pid > 0 && proc_stat(l->pid, &st) == 0)
@@ -187,8 +188,8 @@ static struct reader describe_reader(const struct readers *r, struct lock *l,
 	return out;
 }
 
-int readers_of(struct readers *r, const char *path, struct reader **out,
-	       struct arena *a)
+int wal_readers_of(struct wal_readers *r, const char *path,
+		   struct wal_reader **out, struct arena *a)
 {
 	unsigned char head[SHM_HEAD];
 	char shm[PATH_MAX + 8];
@@ -213,7 +214,7 @@ int readers_of(struct readers *r, const char *path, struct reader **out,
 }
 
 /* Earlier notes about files that this scan did not cover stay valid. */
-static const struct lock *looked_at(const struct readers *r,
+static const struct lock *looked_at(const struct wal_readers *r,
 				    const struct lock *l)
 {
 	if (l->frame >= 0)
@@ -225,7 +226,7 @@ static const struct lock *looked_at(const struct readers *r,
 	return NULL;
 }
 
-int readers_note(const struct readers *r, struct err *e)
+int wal_readers_save(const struct wal_readers *r, struct err *e)
 {
 	struct buf b = BUF_MAX(NOTES_MAX);
 	int rc = 0;

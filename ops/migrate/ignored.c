@@ -31,12 +31,12 @@ static const char *find_store(const struct store *s, size_t n, const char *name)
 	return NULL;
 }
 
-const char *store_file_reason(const char *path)
+const char *ignored_file_reason(const char *path)
 {
 	return find_store(files, sizeof files / sizeof files[0], path);
 }
 
-const char *store_table_reason(const char *name)
+const char *ignored_table_reason(const char *name)
 {
 	return find_store(tables, sizeof tables / sizeof tables[0], name);
 }

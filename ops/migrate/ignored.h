@@ -3,7 +3,7 @@
 
 /* Why a file or a table of another program is not imported, from ignored.def;
  * NULL: it is unknown. */
-const char *store_file_reason(const char *path);
-const char *store_table_reason(const char *name);
+const char *ignored_file_reason(const char *path);
+const char *ignored_table_reason(const char *name);
 
 #endif

@@ -130,8 +130,8 @@ int import_other(struct migrate *m, struct err *e);
 /* Rows of a table of another database that the current file belongs to; read
  * once. NULL: there is none. If it exists and cannot be read, the file is
  * blocked: its owner would be a guess. */
-const cJSON *import_aside(struct migrate *m, const char *path,
-			  const char *table);
+const cJSON *import_sidecar(struct migrate *m, const char *path,
+			    const char *table);
 
 /* Reports non-empty tables that are not in the list. */
 void import_list_rest(struct migrate *m, struct sql *db,

@@ -55,7 +55,8 @@ static int dispatch(struct migrate *m, struct err *e)
 
 	if (foreign_is_database(path))
 		rc = import_database(m, e);
-	else if (path_ends(path, ".jsonl") && !store_file_reason(path_below(m)))
+	else if (path_ends(path, ".jsonl") &&
+		 !ignored_file_reason(path_below(m)))
 		rc = import_jsonl(m, e);
 	else if (path_ends(path, ".json"))
 		rc = import_json(m, e);
@@ -222,11 +223,11 @@ int migrate_plan(struct migrate *m, struct err *e)
 		return err_errno_set(e, "%s", quoted(m->root).text);
 	m->root = arena_text(&m->arena, full);
 	m->work.lock = -1;
-	if (workdir_open(&m->work, tmp ? tmp : "/tmp", "skep-migrate",
-			 id_new(ID_MIGRATION).text, e))
+	if (staging_dir_open(&m->work, tmp ? tmp : "/tmp", "skep-migrate",
+			     id_new(ID_MIGRATION).text, e))
 		return -1;
 	rc = walk_source(m, e);
-	workdir_close(&m->work);
+	staging_dir_close(&m->work);
 	cJSON_Delete(m->aside);
 	m->aside = NULL;
 	if (!rc && m->sum.pieces == m->sum.unknown)

@@ -3,7 +3,7 @@
 
 #include "lib/base/shape.h"
 #include "ops/progress.h"
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 #include "schema/control_queries.h"
 #include "schema/home.h"
 
@@ -76,7 +76,7 @@ struct migrate {
 	/* internal */
 	struct migrate_sum sum;
 	const char *run; /* mig_… */
-	struct workdir work;
+	struct staging_dir work;
 	struct arena arena; /* of the whole walk */
 	struct migrate_file *file;
 	struct migrate_session *session;

@@ -153,8 +153,8 @@ static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 	/* it exists: the import overwrites it and duplicates nothing */
 	(void)vfs_create(f->db, s->name, NULL, &known);
 	rc = vfs_open(&v, f->db, s->name, "migrate", e) ||
-	     vfs_import_agentfs(v, workdir_path(&m->work, FOREIGN_COPY), &port,
-				e);
+	     vfs_import_agentfs(v, staging_dir_path(&m->work, FOREIGN_COPY),
+				&port, e);
 	vfs_close(v);
 	p->added = port.nodes;
 	return rc ? -1 : 0;

@@ -26,8 +26,8 @@ static cJSON *read_indexes(struct sql *db)
 	return out;
 }
 
-const cJSON *import_aside(struct migrate *m, const char *path,
-			  const char *table)
+const cJSON *import_sidecar(struct migrate *m, const char *path,
+			    const char *table)
 {
 	const char *dir = arena_printf(&m->arena, "%s/aside", m->work.path);
 	bool known = m->aside_of && !strcmp(m->aside_of, path);

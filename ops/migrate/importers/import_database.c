@@ -17,7 +17,7 @@ void import_list_rest(struct migrate *m, struct sql *db,
 
 	cJSON_ArrayForEach(t, tables)
 	{
-		const char *why = store_table_reason(t->valuestring);
+		const char *why = ignored_table_reason(t->valuestring);
 		bool known = false;
 		int64_t n;
 
@@ -57,7 +57,7 @@ static int import_known(struct migrate *m, struct sql *db, struct err *e)
 	const cJSON *t;
 
 	cJSON_ArrayForEach(t, tables)
-		known = known || store_table_reason(t->valuestring);
+		known = known || ignored_table_reason(t->valuestring);
 	cJSON_Delete(tables);
 	if (known)
 		import_list_rest(m, db, none);

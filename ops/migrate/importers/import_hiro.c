@@ -27,7 +27,7 @@ static const cJSON *with_id(const cJSON *rows, const char *id)
 static const char *agent_named(struct migrate *m, const char *workspace,
 			       const char *id)
 {
-	const cJSON *row = with_id(import_aside(m, workspace, "agents"), id);
+	const cJSON *row = with_id(import_sidecar(m, workspace, "agents"), id);
 
 	return row ? arena_text(&m->arena, foreign_text(row, "name", id))
 		   : arena_text(&m->arena, id);
@@ -40,7 +40,7 @@ cJSON *import_hiro_about(struct migrate *m, struct session_piece *p)
 	const char *dir = path_dir(&m->arena, m->file->path, 1);
 	const char *workspace = arena_printf(&m->arena, "%s/workspace.db", dir);
 	const cJSON *row = with_id(
-		import_aside(m, workspace, "conversation_channels"), p->key);
+		import_sidecar(m, workspace, "conversation_channels"), p->key);
 
 	if (!row)
 		return NULL;
@@ -165,7 +165,7 @@ static const char *agent_of_thread(struct migrate *m, const char *thread)
 {
 	const char *path = m->file->path;
 	const cJSON *row = with_id(
-		import_aside(m, path, "conversation_channels"), thread);
+		import_sidecar(m, path, "conversation_channels"), thread);
 
 	return row ? agent_named(m, path, foreign_text(row, "agent_id", NULL))
 		   : NULL;

@@ -90,7 +90,7 @@ static int take_thread(struct migrate *m, void *arg, struct agent_file *f,
 	for (size_t i = 0; i < NTABLES; i++)
 		before += count_rows(f->db, "", tables[i], t->name);
 	buf_adds(&b, "ATTACH ");
-	foreign_quote(&b, workdir_path(&m->work, FOREIGN_COPY), '\'');
+	foreign_quote(&b, staging_dir_path(&m->work, FOREIGN_COPY), '\'');
 	buf_adds(&b, " AS source; BEGIN IMMEDIATE;");
 	rc = add_tables(&b, t, e);
 	buf_adds(&b, "COMMIT");

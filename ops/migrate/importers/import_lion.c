@@ -227,7 +227,7 @@ static bool in_state_db(struct migrate *m, const char *id)
 	const char *path = arena_printf(&m->arena, "%s/state.db",
 					path_dir(&m->arena, m->file->path, 3));
 
-	return by_id(import_aside(m, path, "branches"), id);
+	return by_id(import_sidecar(m, path, "branches"), id);
 }
 
 static int take_branch(struct migrate *m, const cJSON *root, const cJSON *pile,

@@ -128,7 +128,7 @@ int import_other(struct migrate *m, struct err *e)
 		return got < 0 ? -1 : 0;
 	}
 	why = is_manifest(m) ? "a run's facts; they go with its branches"
-			     : store_file_reason(path_below(m));
+			     : ignored_file_reason(path_below(m));
 	migrate_unknown(m, NULL, 0, why ? why : "no importer knows this file");
 	return 0;
 }

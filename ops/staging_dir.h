@@ -1,5 +1,5 @@
-#ifndef OPS_WORKDIR_H
-#define OPS_WORKDIR_H
+#ifndef OPS_STAGING_DIR_H
+#define OPS_STAGING_DIR_H
 
 #include "lib/base/err.h"
 
@@ -10,26 +10,27 @@
  * with a locked file while its owner lives. The next owner deletes directories
  * that a dead one left behind.
  */
-struct workdir {
+struct staging_dir {
 	char path[PATH_MAX - 256];
 	int lock; /* -1: not open */
 };
 
 /* Creates PARENT/PREFIX-ID; first deletes those of dead owners with this
  * prefix. */
-int workdir_open(struct workdir *w, const char *parent, const char *prefix,
-		 const char *id, struct err *e);
+int staging_dir_open(struct staging_dir *w, const char *parent,
+		     const char *prefix, const char *id, struct err *e);
 
 /* Keeps the directory and deletes its lock file: the work is complete. */
-int workdir_keep(struct workdir *w, struct err *e);
+int staging_dir_keep(struct staging_dir *w, struct err *e);
 
-void workdir_close(struct workdir *w); /* deletes it, unless it was kept */
+void staging_dir_close(
+	struct staging_dir *w); /* deletes it, unless it was kept */
 
 /* Whether the directory, or the locked file, has a dead owner. */
-bool workdir_is_stale(const char *path);
+bool staging_dir_is_stale(const char *path);
 
 /* A path in it, valid until the next call of the same thread. */
-const char *workdir_path(const struct workdir *w, const char *below);
+const char *staging_dir_path(const struct staging_dir *w, const char *below);
 
 /* Deletes a file, or a directory with everything below it; does not follow
  * links. */

@@ -1,5 +1,5 @@
-#ifndef OPS_BACKUP_CHECKSUM_H
-#define OPS_BACKUP_CHECKSUM_H
+#ifndef OPS_BACKUP_ARCHIVE_TRAILER_H
+#define OPS_BACKUP_ARCHIVE_TRAILER_H
 
 #include "lib/base/err.h"
 
@@ -11,13 +11,13 @@
  * (padding, the end). tar ignores the block, and zstd treats it as a skippable
  * frame, so other programs can read the archive.
  */
-#define SEAL_BYTES 512
+#define TRAILER_BYTES 512
 
 /* The block for a hash of 64 hex digits. */
-void seal_make(char block[SEAL_BYTES], const char *hex);
+void trailer_make(char block[TRAILER_BYTES], const char *hex);
 
 /* ERR_CORRUPT, naming `what`, unless it is exactly that block. */
-int seal_check(const char *block, size_t n, const char *hex, const char *what,
-	       struct err *e);
+int trailer_check(const char *block, size_t n, const char *hex,
+		  const char *what, struct err *e);
 
 #endif

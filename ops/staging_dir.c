@@ -1,4 +1,4 @@
-#include "ops/workdir.h"
+#include "ops/staging_dir.h"
 
 #include "lib/os/file.h"
 #include "lib/os/held.h"
@@ -81,8 +81,8 @@ static int make_mark(const char *dir)
 	return fd;
 }
 
-static int check_workdir(const char *parent, const char *name, bool remove,
-			 struct err *e)
+static int check_staging_dir(const char *parent, const char *name, bool remove,
+			     struct err *e)
 {
 	char path[PATH_MAX - 64];
 	int fd, rc = 1;
@@ -97,8 +97,8 @@ static int check_workdir(const char *parent, const char *name, bool remove,
 	return rc;
 }
 
-static int workdir_stale(const char *parent, const char *prefix, bool remove,
-			 struct err *e)
+static int staging_dir_stale(const char *parent, const char *prefix,
+			     bool remove, struct err *e)
 {
 	DIR *d = opendir(parent);
 	const struct dirent *en;
@@ -108,18 +108,18 @@ static int workdir_stale(const char *parent, const char *prefix, bool remove,
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", parent);
 	while (rc >= 0 && (en = readdir(d)))
 		if (!strncmp(en->d_name, prefix, strlen(prefix))) {
-			rc = check_workdir(parent, en->d_name, remove, e);
+			rc = check_staging_dir(parent, en->d_name, remove, e);
 			n += rc > 0;
 		}
 	closedir(d);
 	return rc < 0 ? -1 : n;
 }
 
-int workdir_open(struct workdir *w, const char *parent, const char *prefix,
-		 const char *id, struct err *e)
+int staging_dir_open(struct staging_dir *w, const char *parent,
+		     const char *prefix, const char *id, struct err *e)
 {
 	w->lock = -1;
-	if (workdir_stale(parent, prefix, true, e) < 0)
+	if (staging_dir_stale(parent, prefix, true, e) < 0)
 		return -1;
 	if ((size_t)snprintf(w->path, sizeof w->path, "%s/%s-%s", parent,
 			     prefix, id) >= sizeof w->path)
@@ -136,7 +136,7 @@ int workdir_open(struct workdir *w, const char *parent, const char *prefix,
 	return 0;
 }
 
-const char *workdir_path(const struct workdir *w, const char *below)
+const char *staging_dir_path(const struct staging_dir *w, const char *below)
 {
 	static _Thread_local char path[PATH_MAX];
 
@@ -144,16 +144,16 @@ const char *workdir_path(const struct workdir *w, const char *below)
 	return path;
 }
 
-int workdir_keep(struct workdir *w, struct err *e)
+int staging_dir_keep(struct staging_dir *w, struct err *e)
 {
-	if (unlink(workdir_path(w, MARK)))
+	if (unlink(staging_dir_path(w, MARK)))
 		return err_errno_set(e, "%s", w->path);
 	close(w->lock);
 	w->lock = -1;
 	return 0;
 }
 
-void workdir_close(struct workdir *w)
+void staging_dir_close(struct staging_dir *w)
 {
 	struct err ignored;
 
@@ -164,7 +164,7 @@ void workdir_close(struct workdir *w)
 	w->lock = -1;
 }
 
-bool workdir_is_stale(const char *path)
+bool staging_dir_is_stale(const char *path)
 {
 	struct stat st;
 	int fd;
