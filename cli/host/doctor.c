@@ -108,7 +108,7 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 	return note_fixes(p, e);
 }
 
-static void nobody(void *arg, const struct migrate_piece *p)
+static void nobody(void *arg, const struct migrate_item *p)
 {
 	(void)arg;
 	(void)p;

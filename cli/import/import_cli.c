@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static void print_item(void *arg, const struct migrate_piece *p)
+static void print_item(void *arg, const struct migrate_item *p)
 {
 	struct import_view *v = arg;
 
@@ -18,7 +18,7 @@ void import_view_begin(struct import_view *v, struct cli *cli,
 {
 	v->cli = cli;
 	v->t = table_new(
-		&cli->out, &migrate_piece_shape,
+		&cli->out, &migrate_item_shape,
 		"importer state records added bytes target path warning");
 	m->tell = print_item;
 	m->arg = v;

@@ -17,7 +17,7 @@ static struct sql *open_ledger(struct cli *cli, struct staging_dir *w)
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
 	const char *tmp = home_env("TMPDIR"), *file = path.text;
 	char log[sizeof path.text + 8];
-	struct foreign_mark mark;
+	struct source_stamp mark;
 	struct sql *db;
 	struct err ignored;
 
@@ -27,9 +27,9 @@ static struct sql *open_ledger(struct cli *cli, struct staging_dir *w)
 	if (!file_exists(log)) {
 		if (staging_dir_open(w, tmp ? tmp : "/tmp", "skep-ledger",
 				     id_new(ID_MIGRATION).text, &ignored) ||
-		    foreign_copy(path.text, w->path, &mark, &ignored))
+		    source_copy(path.text, w->path, &mark, &ignored))
 			return NULL;
-		file = staging_dir_path(w, FOREIGN_COPY);
+		file = staging_dir_path(w, SOURCE_COPY);
 	}
 	return sql_open(&db, file, control_schema.queries, SQL_READONLY,
 			&ignored)

@@ -22,7 +22,7 @@ static const struct {
 #undef PLACE
 };
 
-static void nobody(void *arg, const struct migrate_piece *p)
+static void nobody(void *arg, const struct migrate_item *p)
 {
 	(void)arg;
 	(void)p;
@@ -79,13 +79,13 @@ static void look_at_hiro(struct doctor *d, struct seen *s, const char *home)
 	cJSON *v;
 
 	snprintf(path, sizeof path, "%s/.local/share/hiro/registry.json", home);
-	v = foreign_read(path, &b, &ignored) == 0
+	v = source_read(path, &b, &ignored) == 0
 		    ? json_parse_object(path, b.p, b.n, &ignored)
 		    : NULL;
-	all = foreign_pick(v, "workspaces");
+	all = source_pick(v, "workspaces");
 	cJSON_ArrayForEach(w, all)
 	{
-		const char *at = foreign_text(w, "path", NULL);
+		const char *at = source_text(w, "path", NULL);
 
 		if (at)
 			inspect_place(d, s, "Hiro", at);

@@ -14,7 +14,7 @@
  */
 struct migrate_file {
 	const char *path;
-	struct foreign_mark mark;
+	struct source_stamp mark;
 	bool claimed;        /* an importer recognized it */
 	bool failed;         /* not completely imported: it is kept */
 	const char *blocked; /* why nothing can be imported now, or NULL */
@@ -26,11 +26,11 @@ struct migrate_file {
  * too. */
 void import_with(struct migrate *m, const char *path);
 
-#define FOREIGN_MAX (512u << 20) /* limit for files that are read at once */
+#define SOURCE_MAX (512u << 20) /* limit for files that are read at once */
 
 /* --- sessions ------------------------------------------------------------------ */
 
-struct session_piece {
+struct source_session {
 	const char *importer;
 	const char *part; /* within the file, or NULL */
 	const char *agent, *key, *title, *model;
@@ -39,22 +39,22 @@ struct session_piece {
 	const cJSON *row; /* other data about it; kept in its meta */
 };
 
-struct foreign_event {
+struct source_event {
 	const char *id;     /* theirs, or NULL */
 	const char *parent; /* one of their ids; NULL: the previous; "": none */
 	const char *type;   /* ours */
 	int64_t at;
 	const cJSON *body;
-	struct foreign_usage {
+	struct source_usage {
 		const char *model;
 		int64_t input, output, cached, cost_nano;
 	} usage; /* all zero: unknown */
 };
 
 /* 1: add its events, then end it; 0: already imported. */
-int migrate_session(struct migrate *m, const struct session_piece *p,
+int migrate_session(struct migrate *m, const struct source_session *p,
 		    struct err *e);
-void migrate_event(struct migrate *m, const struct foreign_event *ev);
+void migrate_event(struct migrate *m, const struct source_event *ev);
 /* Whether it can be the id of an event; otherwise the event gets none. */
 bool migrate_id_fits(const char *id);
 /* broken: why some of its events could not be read, or NULL. */
@@ -76,12 +76,12 @@ struct item_options {
 	const char *importer, *part, *target;
 	const char *agent;
 	int (*take)(struct migrate *m, void *arg, struct agent_file *f,
-		    struct migrate_piece *p, struct err *e);
+		    struct migrate_item *p, struct err *e);
 	void *arg;
 };
 
-int migrate_piece(struct migrate *m, const struct item_options *ask,
-		  struct err *e);
+int migrate_item(struct migrate *m, const struct item_options *ask,
+		 struct err *e);
 
 /* Imports an AgentFS file as a workspace. */
 int migrate_space(struct migrate *m, const char *name, int64_t entries,
@@ -163,7 +163,7 @@ int import_lion_team(struct migrate *m, struct err *e);
 void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at);
 /* Key, agent and title of a session, from the files beside its lines; returns
  * the other known data, which the caller frees. */
-cJSON *import_openclaw_about(struct migrate *m, struct session_piece *p);
-cJSON *import_hiro_about(struct migrate *m, struct session_piece *p);
+cJSON *import_openclaw_about(struct migrate *m, struct source_session *p);
+cJSON *import_hiro_about(struct migrate *m, struct source_session *p);
 
 #endif

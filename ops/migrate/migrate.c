@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/os/file.h"
 #include "ops/migrate/ignored.h"
-#include "ops/migrate/migrate_take.h"
+#include "ops/migrate/import_ledger.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -38,12 +38,12 @@ static bool is_companion(const char *path)
 		return file_exists(base);
 	}
 
-	for (const char *const *side = foreign_sides; *side; side++) {
+	for (const char *const *side = source_suffixes; *side; side++) {
 		if (!path_ends(path, *side))
 			continue;
 		snprintf(base, sizeof base, "%.*s",
 			 (int)(strlen(path) - strlen(*side)), path);
-		return foreign_is_database(base);
+		return source_is_database(base);
 	}
 	return false;
 }
@@ -53,7 +53,7 @@ static int dispatch(struct migrate *m, struct err *e)
 	const char *path = m->file->path;
 	int rc = 0;
 
-	if (foreign_is_database(path))
+	if (source_is_database(path))
 		rc = import_database(m, e);
 	else if (path_ends(path, ".jsonl") &&
 		 !ignored_file_reason(path_below(m)))
@@ -97,18 +97,18 @@ static int move_or_delete(struct migrate *m, const char *path,
 
 static int remove_all(struct migrate *m, const char **where, struct err *e)
 {
-	struct foreign_mark now;
+	struct source_stamp now;
 
 	if (fault_point(FAULT_migration_remove, e))
 		return -1;
-	if (foreign_mark(m->file->path, &now, e))
+	if (source_stamp(m->file->path, &now, e))
 		return -1;
 	if (m->file->nwith == 0 &&
 	    strcmp(now.sha256, m->file->mark.sha256) != 0)
 		return err_set(e, ERR_BUSY, "it was changed after the import");
 	if (move_or_delete(m, m->file->path, where, e))
 		return -1;
-	for (const char *const *s = foreign_sides; *s; s++) {
+	for (const char *const *s = source_suffixes; *s; s++) {
 		const char *side = arena_printf(&m->arena, "%s%s",
 						m->file->path, *s);
 		const char *ignored;
@@ -133,11 +133,11 @@ static int remove_source(struct migrate *m, struct err *e)
 	struct err why;
 
 	if (remove_all(m, &where, &why)) {
-		struct migrate_piece p = migrate_piece_of(m, "removal",
-							  "removal", "-");
+		struct migrate_item p = migrate_item_of(m, "removal", "removal",
+							"-");
 
 		err_wrap(&why, "the source was kept");
-		return migrate_settle(m, &p, why.text, e);
+		return migrate_record(m, &p, why.text, e);
 	}
 	if (fault_point(FAULT_migration_removed, e))
 		return -1;
@@ -152,7 +152,7 @@ static int one_file(struct migrate *m, struct err *e)
 	struct err why;
 	int rc;
 
-	if (foreign_mark(m->file->path, &m->file->mark, &why)) {
+	if (source_stamp(m->file->path, &m->file->mark, &why)) {
 		migrate_unknown(m, NULL, 0, why.text);
 		return 0;
 	}

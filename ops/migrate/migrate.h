@@ -35,7 +35,7 @@
 	F(S, text, sha256)                                               \
 	F(S, text, state) /* planned, imported, done, failed, unknown */ \
 	F(S, text, warning)
-SHAPE_DECLARE(migrate_piece, MIGRATE_PIECE);
+SHAPE_DECLARE(migrate_item, MIGRATE_PIECE);
 
 struct migrate_sum {
 	int64_t pieces, planned, imported, done, unknown, failed, records;
@@ -71,7 +71,7 @@ struct migrate {
 	struct sql *control; /* for reading; may be NULL for a plan */
 	const char *backup;  /* made before; NULL: none */
 	const char *after;   /* NULL: keep sources; "delete"; or a directory */
-	void (*tell)(void *arg, const struct migrate_piece *p);
+	void (*tell)(void *arg, const struct migrate_item *p);
 	void *arg;
 	/* internal */
 	struct migrate_sum sum;

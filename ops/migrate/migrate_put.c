@@ -1,6 +1,6 @@
 /* Pieces other than sessions: definitions, credentials, artifacts,
  * workspaces. */
-#include "ops/migrate/migrate_take.h"
+#include "ops/migrate/import_ledger.h"
 
 #include "lib/base/hash.h"
 #include "lib/os/atomic_file.h"
@@ -17,7 +17,7 @@
 /* --- definitions ---------------------------------------------------------------- */
 
 static int take_agent(struct migrate *m, void *arg, struct agent_file *f,
-		      struct migrate_piece *p, struct err *e)
+		      struct migrate_item *p, struct err *e)
 {
 	const char *name = strchr(p->target, ' ') + 1;
 	int made;
@@ -45,18 +45,18 @@ int migrate_agent(struct migrate *m, const char *importer, const char *part,
 		.arg = (void *)(uintptr_t)def,
 	};
 
-	return migrate_piece(m, &ask, e);
+	return migrate_item(m, &ask, e);
 }
 
 /* --- credentials: files, and files they stay --------------------------------------- */
 
 static int take_credential(struct migrate *m, void *arg, struct agent_file *f,
-			   struct migrate_piece *p, struct err *e)
+			   struct migrate_item *p, struct err *e)
 {
 	struct home_path to = home_join(m->home, HOME_CREDENTIALS, arg);
-	struct buf b = BUF_MAX(FOREIGN_MAX), old = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX), old = BUF_MAX(SOURCE_MAX);
 	bool there = file_exists(to.text);
-	int rc = foreign_read(m->file->path, &b, e);
+	int rc = source_read(m->file->path, &b, e);
 
 	(void)f;
 	p->records = 1;
@@ -84,17 +84,17 @@ int migrate_credential(struct migrate *m, const char *name, struct err *e)
 	};
 
 	m->file->claimed = true;
-	return migrate_piece(m, &ask, e);
+	return migrate_item(m, &ask, e);
 }
 
 /* --- artifacts -------------------------------------------------------------------- */
 
 static int take_artifact(struct migrate *m, void *arg, struct agent_file *f,
-			 struct migrate_piece *p, struct err *e)
+			 struct migrate_item *p, struct err *e)
 {
 	const struct artifact_key *key = arg;
 	struct artifact_about about = {0};
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct artifact_row row;
 	char sha256[HASH_HEX];
 	int rc = 0, found;
@@ -102,7 +102,7 @@ static int take_artifact(struct migrate *m, void *arg, struct agent_file *f,
 	p->records = p->added = 1;
 	if (!f)
 		return 0;
-	rc = foreign_read(m->file->path, &b, e);
+	rc = source_read(m->file->path, &b, e);
 	found = rc ? -1 : artifact_find(f->db, key, &row, &m->arena, e);
 	hash_of(b.p, b.n, sha256);
 	if (found > 0 && !strcmp(row.sha256, sha256))
@@ -128,7 +128,7 @@ int migrate_artifact(struct migrate *m, const char *importer, const char *agent,
 	ask.target = arena_printf(&m->arena, "%s artifact %s/%s/%s", ask.agent,
 				  importer, kind, name);
 	m->file->claimed = true;
-	return migrate_piece(m, &ask, e);
+	return migrate_item(m, &ask, e);
 }
 
 /* --- workspaces -------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ struct namespaces {
 };
 
 static int take_space(struct migrate *m, void *arg, struct agent_file *f,
-		      struct migrate_piece *p, struct err *e)
+		      struct migrate_item *p, struct err *e)
 {
 	const struct namespaces *s = arg;
 	struct vfs_transfer port = {.path = ""};
@@ -153,7 +153,7 @@ static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 	/* it exists: the import overwrites it and duplicates nothing */
 	(void)vfs_create(f->db, s->name, NULL, &known);
 	rc = vfs_open(&v, f->db, s->name, "migrate", e) ||
-	     vfs_import_agentfs(v, staging_dir_path(&m->work, FOREIGN_COPY),
+	     vfs_import_agentfs(v, staging_dir_path(&m->work, SOURCE_COPY),
 				&port, e);
 	vfs_close(v);
 	p->added = port.nodes;
@@ -173,5 +173,5 @@ int migrate_space(struct migrate *m, const char *name, int64_t entries,
 	};
 
 	ask.target = arena_printf(&m->arena, "%s:%s", ask.agent, space.name);
-	return migrate_piece(m, &ask, e);
+	return migrate_item(m, &ask, e);
 }

@@ -1,6 +1,6 @@
 /* Sessions: events of another program become lines in the format of
  * schema/agent/transcript/exchange.h and are imported together. */
-#include "ops/migrate/migrate_take.h"
+#include "ops/migrate/import_ledger.h"
 
 #include "lib/base/fault.h"
 #include "lib/base/text.h"
@@ -13,8 +13,8 @@
 
 /* The session that is being read. */
 struct migrate_session {
-	struct session_piece p;
-	struct migrate_piece piece;
+	struct source_session p;
+	struct migrate_item piece;
 	struct buf lines;
 	size_t at;        /* offset of the next line to import */
 	const char **ids; /* of the events, to resolve parents */
@@ -96,7 +96,7 @@ static const char *fit_key(struct migrate *m, const char *key)
 	return fit;
 }
 
-int migrate_session(struct migrate *m, const struct session_piece *p,
+int migrate_session(struct migrate *m, const struct source_session *p,
 		    struct err *e)
 {
 	struct migrate_session *s = calloc(1, sizeof *s);
@@ -108,8 +108,8 @@ int migrate_session(struct migrate *m, const struct session_piece *p,
 	s->p = *p;
 	s->p.agent = migrate_agent_name(m, p->agent);
 	s->p.key = fit_key(m, p->key);
-	buf_init(&s->lines, FOREIGN_MAX);
-	s->piece = migrate_piece_of(
+	buf_init(&s->lines, SOURCE_MAX);
+	s->piece = migrate_item_of(
 		m, p->importer, p->part,
 		arena_printf(&m->arena, "%s/%s", s->p.agent, s->p.key));
 	done = migrate_was_done(m, &s->piece, e);
@@ -169,7 +169,7 @@ bool migrate_id_fits(const char *id)
 	return id && text_check_key("id", id, EVENT_KEY_MAX, &ignored) == 0;
 }
 
-static void put_usage(struct buf *b, const struct foreign_usage *u)
+static void put_usage(struct buf *b, const struct source_usage *u)
 {
 	if (!u->input && !u->output && !u->cached && !u->cost_nano)
 		return;
@@ -182,7 +182,7 @@ static void put_usage(struct buf *b, const struct foreign_usage *u)
 	json_end_object(b);
 }
 
-void migrate_event(struct migrate *m, const struct foreign_event *ev)
+void migrate_event(struct migrate *m, const struct source_event *ev)
 {
 	struct migrate_session *s = m->session;
 	const char *id = migrate_id_fits(ev->id) ? ev->id : NULL;
@@ -255,7 +255,7 @@ int migrate_session_end(struct migrate *m, const char *broken, struct err *e)
 
 	s->piece.records = s->n;
 	s->piece.warning = arena_text(&m->arena, broken);
-	rc = migrate_settle(m, &s->piece,
+	rc = migrate_record(m, &s->piece,
 			    import_session(m, s, &why) ? why.text : NULL, e);
 	session_free(m);
 	return rc;
@@ -270,7 +270,7 @@ static cJSON *migrate_message(const cJSON *row, const char *role,
 	const cJSON *v;
 
 	cJSON_AddStringToObject(body, "role", role);
-	cJSON_AddItemToObject(body, "content", foreign_value(content));
+	cJSON_AddItemToObject(body, "content", source_value(content));
 	cJSON_ArrayForEach(v, row)
 	{
 		if (v != content && !cJSON_IsNull(v) && v->string &&
@@ -289,7 +289,7 @@ static const char *role_of(const cJSON *row)
 		{"agent", "assistant"}, {"character", "assistant"},
 		{"ai", "assistant"},    {"bot", "assistant"},
 		{"human", "user"},      {"owner", "user"}};
-	const char *role = foreign_text(
+	const char *role = source_text(
 		row, "role|sender_type|sender_role|sender|from|author", NULL);
 
 	for (size_t i = 0; role && i < sizeof words / sizeof words[0]; i++)
@@ -302,13 +302,13 @@ void migrate_message_row(struct migrate *m, const cJSON *row,
 			 const cJSON *content, const char *parent)
 {
 	const char *role = role_of(row);
-	const char *id = foreign_id(row, "external_id|id|message_id|uuid",
-				    &m->arena);
-	struct foreign_event ev = {
+	const char *id = source_id(row, "external_id|id|message_id|uuid",
+				   &m->arena);
+	struct source_event ev = {
 		.id = *id ? id : NULL,
 		.parent = parent,
 		.type = role && content ? "message" : "raw",
-		.at = foreign_time(foreign_pick(
+		.at = source_time(source_pick(
 			row, "created_at|createdAt|time_created|timestamp|ts|"
 			     "at|time")),
 		.body = row,

@@ -19,7 +19,7 @@
 #define TRIES    8
 #define PAUSE_MS 40
 
-const char *const foreign_sides[] = {"-wal", "-shm", "-journal", NULL};
+const char *const source_suffixes[] = {"-wal", "-shm", "-journal", NULL};
 
 /* The files of a database: the -shm is rebuilt from the log. */
 static const char *const parts[] = {"", "-wal", "-journal"};
@@ -51,7 +51,7 @@ static int pour(const char *path, struct hash *h, int to, int64_t *bytes,
 		hash_add(h, room, (size_t)got);
 		*bytes += got;
 		if (to >= 0)
-			rc = file_write_fd(to, FOREIGN_COPY, room, (size_t)got,
+			rc = file_write_fd(to, SOURCE_COPY, room, (size_t)got,
 					   e);
 	}
 	if (!rc && got < 0)
@@ -64,7 +64,7 @@ static int pour(const char *path, struct hash *h, int to, int64_t *bytes,
 
 /* One file of it: a missing log is fine. */
 static int pour_part(const char *path, const char *copy, struct hash *h,
-		     struct foreign_mark *out, struct err *e)
+		     struct source_stamp *out, struct err *e)
 {
 	struct stat st;
 	int64_t at;
@@ -89,18 +89,18 @@ static int pour_part(const char *path, const char *copy, struct hash *h,
 
 /* The mark, and a copy in `dir` unless that is NULL. */
 static int take_source(const char *path, const char *dir,
-		       struct foreign_mark *out, struct err *e)
+		       struct source_stamp *out, struct err *e)
 {
-	size_t n = foreign_is_database(path) ? NPARTS : 1;
+	size_t n = source_is_database(path) ? NPARTS : 1;
 	struct hash *h = hash_new();
 	int rc = 0;
 
-	*out = (struct foreign_mark){0};
+	*out = (struct source_stamp){0};
 	for (size_t i = 0; !rc && i < n; i++) {
 		char from[PATH_MAX + 16], to[PATH_MAX + 32];
 
 		snprintf(from, sizeof from, "%s%s", path, parts[i]);
-		snprintf(to, sizeof to, "%s/" FOREIGN_COPY "%s", dir ? dir : "",
+		snprintf(to, sizeof to, "%s/" SOURCE_COPY "%s", dir ? dir : "",
 			 parts[i]);
 		rc = pour_part(from, dir ? to : NULL, h, out, e);
 		if (!rc && dir && i == 0)
@@ -110,14 +110,14 @@ static int take_source(const char *path, const char *dir,
 	return rc;
 }
 
-int foreign_mark(const char *path, struct foreign_mark *out, struct err *e)
+int source_stamp(const char *path, struct source_stamp *out, struct err *e)
 {
 	if (access(path, R_OK))
 		return err_errno_set(e, "%s", path);
 	return take_source(path, NULL, out, e);
 }
 
-bool foreign_is_database(const char *path)
+bool source_is_database(const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
 	char head[sizeof magic] = "";
@@ -129,7 +129,7 @@ bool foreign_is_database(const char *path)
 	return n == (ssize_t)sizeof head && !memcmp(head, magic, sizeof head);
 }
 
-int foreign_read(const char *path, struct buf *b, struct err *e)
+int source_read(const char *path, struct buf *b, struct err *e)
 {
 	int fd = open_quietly(path), rc;
 
@@ -145,11 +145,11 @@ int foreign_read(const char *path, struct buf *b, struct err *e)
  * both had this content between the reads, so the copy is consistent, without a
  * lock that the program would notice.
  */
-int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
-		 struct err *e)
+int source_copy(const char *path, const char *dir, struct source_stamp *mark,
+		struct err *e)
 {
 	const struct timespec pause = {0, PAUSE_MS * 1000000L};
-	struct foreign_mark again;
+	struct source_stamp again;
 
 	for (int i = 0; i < TRIES; i++) {
 		if (take_source(path, dir, mark, e) ||
@@ -164,15 +164,15 @@ int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
 		       "writes it and import again");
 }
 
-int foreign_open(struct sql **out, const char *path, const char *dir,
-		 struct foreign_mark *mark, struct err *e)
+int source_open(struct sql **out, const char *path, const char *dir,
+		struct source_stamp *mark, struct err *e)
 {
 	char to[PATH_MAX + 32];
 
-	snprintf(to, sizeof to, "%s/" FOREIGN_COPY "-shm", dir);
+	snprintf(to, sizeof to, "%s/" SOURCE_COPY "-shm", dir);
 	unlink(to);
-	snprintf(to, sizeof to, "%s/" FOREIGN_COPY, dir);
-	if (foreign_copy(path, dir, mark, e))
+	snprintf(to, sizeof to, "%s/" SOURCE_COPY, dir);
+	if (source_copy(path, dir, mark, e))
 		return -1;
 	return sql_open(out, to, NULL, 0, e);
 }

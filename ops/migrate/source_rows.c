@@ -10,7 +10,7 @@
 #define SQL_MAX (1u << 20)
 #define IN_MS   INT64_C(100000000000) /* larger numbers are milliseconds */
 
-void foreign_quote(struct buf *b, const char *text, char mark)
+void source_quote(struct buf *b, const char *text, char mark)
 {
 	buf_addc(b, mark);
 	for (; *text; text++) {
@@ -33,20 +33,20 @@ static cJSON *query_rows(struct sql *db, const char *text, struct err *e)
 	return v;
 }
 
-bool foreign_has(struct sql *db, const char *table)
+bool source_has_table(struct sql *db, const char *table)
 {
 	struct buf b = BUF_MAX(4096);
 	struct err ignored;
 	int64_t n = 0;
 
 	buf_adds(&b, "SELECT count(*) FROM sqlite_master WHERE name = ");
-	foreign_quote(&b, table, '\'');
+	source_quote(&b, table, '\'');
 	(void)sql_script_i64(db, b.p, &n, &ignored);
 	buf_fini(&b);
 	return n > 0;
 }
 
-cJSON *foreign_tables(struct sql *db, struct err *e)
+cJSON *source_tables(struct sql *db, struct err *e)
 {
 	return query_rows(
 		db,
@@ -56,43 +56,43 @@ cJSON *foreign_tables(struct sql *db, struct err *e)
 		e);
 }
 
-cJSON *foreign_values(struct sql *db, const char *table, const char *column,
-		      struct err *e)
+cJSON *source_values(struct sql *db, const char *table, const char *column,
+		     struct err *e)
 {
 	struct buf b = BUF_MAX(4096);
 	cJSON *v;
 
 	buf_adds(&b, "SELECT json_group_array(x) FROM (SELECT DISTINCT CAST(");
-	foreign_quote(&b, column, '"');
+	source_quote(&b, column, '"');
 	buf_adds(&b, " AS TEXT) AS x FROM ");
-	foreign_quote(&b, table, '"');
+	source_quote(&b, table, '"');
 	buf_adds(&b, " WHERE x IS NOT NULL ORDER BY x)");
 	v = query_rows(db, b.p, e);
 	buf_fini(&b);
 	return v;
 }
 
-int64_t foreign_count(struct sql *db, const char *table)
+int64_t source_count(struct sql *db, const char *table)
 {
 	struct buf b = BUF_MAX(4096);
 	struct err ignored;
 	int64_t n = -1;
 
 	buf_adds(&b, "SELECT count(*) FROM ");
-	foreign_quote(&b, table, '"');
+	source_quote(&b, table, '"');
 	if (b.over || sql_script_i64(db, b.p, &n, &ignored))
 		n = -1;
 	buf_fini(&b);
 	return n;
 }
 
-cJSON *foreign_columns(struct sql *db, const char *table, struct err *e)
+cJSON *source_columns(struct sql *db, const char *table, struct err *e)
 {
 	struct buf b = BUF_MAX(4096);
 	cJSON *v;
 
 	buf_adds(&b, "SELECT json_group_array(name) FROM pragma_table_info(");
-	foreign_quote(&b, table, '\'');
+	source_quote(&b, table, '\'');
 	buf_addc(&b, ')');
 	v = query_rows(db, b.p, e);
 	buf_fini(&b);
@@ -107,21 +107,21 @@ static void add_columns(struct buf *b, const cJSON *columns)
 	{
 		if (c != columns->child)
 			buf_addc(b, ',');
-		foreign_quote(b, c->valuestring, '\'');
+		source_quote(b, c->valuestring, '\'');
 		buf_adds(b, ", CASE typeof(");
-		foreign_quote(b, c->valuestring, '"');
+		source_quote(b, c->valuestring, '"');
 		buf_adds(b, ") WHEN 'blob' THEN hex(");
-		foreign_quote(b, c->valuestring, '"');
+		source_quote(b, c->valuestring, '"');
 		buf_adds(b, ") ELSE ");
-		foreign_quote(b, c->valuestring, '"');
+		source_quote(b, c->valuestring, '"');
 		buf_adds(b, " END");
 	}
 }
 
-cJSON *foreign_rows(struct sql *db, const char *table, const char *column,
-		    const char *value, const char *order, struct err *e)
+cJSON *source_rows(struct sql *db, const char *table, const char *column,
+		   const char *value, const char *order, struct err *e)
 {
-	cJSON *rows = NULL, *columns = foreign_columns(db, table, e);
+	cJSON *rows = NULL, *columns = source_columns(db, table, e);
 	struct buf b = BUF_MAX(SQL_MAX);
 
 	if (!columns)
@@ -129,12 +129,12 @@ cJSON *foreign_rows(struct sql *db, const char *table, const char *column,
 	buf_adds(&b, "SELECT json_group_array(json_object(");
 	add_columns(&b, columns);
 	buf_adds(&b, ")) FROM (SELECT * FROM ");
-	foreign_quote(&b, table, '"');
+	source_quote(&b, table, '"');
 	if (column) {
 		buf_adds(&b, " WHERE ");
-		foreign_quote(&b, column, '"');
+		source_quote(&b, column, '"');
 		buf_adds(&b, " = ");
-		foreign_quote(&b, value, '\'');
+		source_quote(&b, value, '\'');
 	}
 	buf_addf(&b, " ORDER BY %s)", order);
 	if (buf_ok(&b, "a question", e) == 0)
@@ -146,7 +146,7 @@ cJSON *foreign_rows(struct sql *db, const char *table, const char *column,
 
 /* --- values ------------------------------------------------------------------ */
 
-const cJSON *foreign_pick(const cJSON *obj, const char *names)
+const cJSON *source_pick(const cJSON *obj, const char *names)
 {
 	char name[64];
 
@@ -163,16 +163,16 @@ const cJSON *foreign_pick(const cJSON *obj, const char *names)
 	return NULL;
 }
 
-const char *foreign_text(const cJSON *obj, const char *names, const char *other)
+const char *source_text(const cJSON *obj, const char *names, const char *other)
 {
-	const cJSON *v = foreign_pick(obj, names);
+	const cJSON *v = source_pick(obj, names);
 
 	return cJSON_IsString(v) ? v->valuestring : other;
 }
 
-const char *foreign_id(const cJSON *obj, const char *names, struct arena *a)
+const char *source_id(const cJSON *obj, const char *names, struct arena *a)
 {
-	const cJSON *v = foreign_pick(obj, names);
+	const cJSON *v = source_pick(obj, names);
 
 	if (cJSON_IsString(v))
 		return arena_text(a, v->valuestring);
@@ -210,7 +210,7 @@ static int64_t iso_time(const char *text)
 	       (int64_t)(fraction * 1000 + 0.5);
 }
 
-int64_t foreign_time(const cJSON *v)
+int64_t source_time(const cJSON *v)
 {
 	if (cJSON_IsString(v))
 		return iso_time(v->valuestring);
@@ -221,7 +221,7 @@ int64_t foreign_time(const cJSON *v)
 		       : (int64_t)(v->valuedouble * 1000 + 0.5);
 }
 
-cJSON *foreign_value(const cJSON *v)
+cJSON *source_value(const cJSON *v)
 {
 	const char *text = cJSON_IsString(v) ? v->valuestring : "";
 	struct err ignored;
@@ -238,7 +238,7 @@ static int digit(char c)
 	return c >= 'A' ? c - 'A' + 10 : c - '0';
 }
 
-void foreign_bytes(struct buf *b, const cJSON *hex)
+void source_bytes(struct buf *b, const cJSON *hex)
 {
 	const char *p = cJSON_IsString(hex) ? hex->valuestring : "";
 

@@ -15,9 +15,9 @@ static cJSON *read_indexes(struct sql *db)
 
 	for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
 		struct err ignored;
-		cJSON *rows = foreign_has(db, indexes[i])
-				      ? foreign_rows(db, indexes[i], NULL, NULL,
-						     "rowid", &ignored)
+		cJSON *rows = source_has_table(db, indexes[i])
+				      ? source_rows(db, indexes[i], NULL, NULL,
+						    "rowid", &ignored)
 				      : NULL;
 
 		if (rows)
@@ -31,17 +31,17 @@ const cJSON *import_sidecar(struct migrate *m, const char *path,
 {
 	const char *dir = arena_printf(&m->arena, "%s/aside", m->work.path);
 	bool known = m->aside_of && !strcmp(m->aside_of, path);
-	struct foreign_mark mark;
+	struct source_stamp mark;
 	struct err why;
 	struct sql *db;
 
-	if ((known && m->aside) || !foreign_is_database(path))
-		return known ? foreign_pick(m->aside, table) : NULL;
+	if ((known && m->aside) || !source_is_database(path))
+		return known ? source_pick(m->aside, table) : NULL;
 	cJSON_Delete(m->aside);
 	m->aside = NULL;
 	m->aside_of = arena_text(&m->arena, path);
 	if (file_make_dir(dir, 0700, &why) ||
-	    foreign_open(&db, path, dir, &mark, &why)) {
+	    source_open(&db, path, dir, &mark, &why)) {
 		m->file->blocked = arena_printf(&m->arena,
 						"%s, to which it "
 						"belongs: %s",
@@ -50,5 +50,5 @@ const cJSON *import_sidecar(struct migrate *m, const char *path,
 	}
 	m->aside = read_indexes(db);
 	sql_close(db);
-	return foreign_pick(m->aside, table);
+	return source_pick(m->aside, table);
 }

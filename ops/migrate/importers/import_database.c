@@ -12,7 +12,7 @@ void import_list_rest(struct migrate *m, struct sql *db,
 		      const char *const *taken)
 {
 	struct err ignored;
-	cJSON *tables = foreign_tables(db, &ignored);
+	cJSON *tables = source_tables(db, &ignored);
 	const cJSON *t;
 
 	cJSON_ArrayForEach(t, tables)
@@ -23,7 +23,7 @@ void import_list_rest(struct migrate *m, struct sql *db,
 
 		for (const char *const *k = taken; *k; k++)
 			known = known || !strcmp(*k, t->valuestring);
-		n = known ? 0 : foreign_count(db, t->valuestring);
+		n = known ? 0 : source_count(db, t->valuestring);
 		if (n != 0)
 			migrate_unknown(m, t->valuestring, n < 0 ? 0 : n,
 					n < 0 ? "it cannot be read"
@@ -39,10 +39,11 @@ int import_agentfs(struct migrate *m, struct sql *db, struct err *e)
 		"fs_inode",  "fs_dentry",   "fs_data",           "fs_symlink",
 		"fs_config", "fs_whiteout", "fs_overlay_config", NULL};
 
-	if (!foreign_has(db, "fs_inode") || !foreign_has(db, "fs_data"))
+	if (!source_has_table(db, "fs_inode") ||
+	    !source_has_table(db, "fs_data"))
 		return 0;
 	if (migrate_space(m, path_stem(&m->arena, m->file->path),
-			  foreign_count(db, "fs_dentry"), e))
+			  source_count(db, "fs_dentry"), e))
 		return -1;
 	import_list_rest(m, db, taken);
 	return 1;
@@ -52,7 +53,7 @@ int import_agentfs(struct migrate *m, struct sql *db, struct err *e)
 static int import_known(struct migrate *m, struct sql *db, struct err *e)
 {
 	static const char *const none[] = {NULL};
-	cJSON *tables = foreign_tables(db, e);
+	cJSON *tables = source_tables(db, e);
 	bool known = false;
 	const cJSON *t;
 
@@ -79,8 +80,8 @@ int import_database(struct migrate *m, struct err *e)
 	struct err why;
 	int got = 0;
 
-	if (foreign_open(&db, m->file->path, m->work.path, &m->file->mark,
-			 &why)) {
+	if (source_open(&db, m->file->path, m->work.path, &m->file->mark,
+			&why)) {
 		m->file->claimed = true;
 		migrate_unknown(m, NULL, 0, why.text);
 		return 0;

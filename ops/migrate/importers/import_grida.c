@@ -15,22 +15,22 @@ static void drop_marks(cJSON *row)
 
 static cJSON *parts_of(struct sql *db, const char *message, struct err *e)
 {
-	cJSON *rows = foreign_rows(db, "chat_parts", "message_id", message,
-				   "\"index\", rowid", e);
+	cJSON *rows = source_rows(db, "chat_parts", "message_id", message,
+				  "\"index\", rowid", e);
 	cJSON *out;
 	const cJSON *r;
 
 	if (!rows) /* before they were numbered */
-		rows = foreign_rows(db, "chat_parts", "message_id", message,
-				    "rowid", e);
+		rows = source_rows(db, "chat_parts", "message_id", message,
+				   "rowid", e);
 	if (!rows)
 		return NULL;
 	out = cJSON_CreateArray();
 	cJSON_ArrayForEach(r, rows)
 	{
-		const cJSON *data = foreign_pick(r, "data_json|data");
+		const cJSON *data = source_pick(r, "data_json|data");
 
-		cJSON_AddItemToArray(out, data ? foreign_value(data)
+		cJSON_AddItemToArray(out, data ? source_value(data)
 					       : cJSON_Duplicate(r, true));
 	}
 	cJSON_Delete(rows);
@@ -43,22 +43,22 @@ static const char *give_messages(struct migrate *m, struct sql *db,
 {
 	const char *broken = NULL;
 	struct err why;
-	cJSON *rows = foreign_rows(db, "chat_messages", "session_id", session,
-				   "created_at, rowid", &why);
+	cJSON *rows = source_rows(db, "chat_messages", "session_id", session,
+				  "created_at, rowid", &why);
 	const char *seen = ""; /* the last one that no rewind has hidden */
 	cJSON *r;
 
 	cJSON_ArrayForEach(r, rows)
 	{
-		cJSON *parts = parts_of(db, foreign_text(r, "id", ""), &why);
-		bool hidden = foreign_pick(r, "hidden_at");
+		cJSON *parts = parts_of(db, source_text(r, "id", ""), &why);
+		bool hidden = source_pick(r, "hidden_at");
 
 		if (!parts)
 			broken = arena_text(&m->arena, why.text);
 		drop_marks(r);
 		migrate_message_row(m, r, parts, hidden ? NULL : seen);
 		if (!hidden)
-			seen = foreign_text(r, "id", seen);
+			seen = source_text(r, "id", seen);
 		cJSON_Delete(parts);
 	}
 	cJSON_Delete(rows);
@@ -68,18 +68,17 @@ static const char *give_messages(struct migrate *m, struct sql *db,
 static int one_session(struct migrate *m, struct sql *db, const cJSON *r,
 		       struct err *e)
 {
-	cJSON *model = foreign_value(foreign_pick(r, "model_json"));
-	struct session_piece p = {
+	cJSON *model = source_value(source_pick(r, "model_json"));
+	struct source_session p = {
 		.importer = "grida",
-		.agent = arena_text(&m->arena, foreign_text(r, "agent", NULL)),
-		.key = foreign_id(r, "id", &m->arena),
-		.title = arena_text(&m->arena, foreign_text(r, "title", NULL)),
-		.model = arena_text(
-			&m->arena,
-			foreign_text(model, "id|model|modelId",
-				     foreign_text(r, "model", NULL))),
-		.created_at = foreign_time(foreign_pick(r, "created_at")),
-		.archived = foreign_pick(r, "archived_at"),
+		.agent = arena_text(&m->arena, source_text(r, "agent", NULL)),
+		.key = source_id(r, "id", &m->arena),
+		.title = arena_text(&m->arena, source_text(r, "title", NULL)),
+		.model = arena_text(&m->arena,
+				    source_text(model, "id|model|modelId",
+						source_text(r, "model", NULL))),
+		.created_at = source_time(source_pick(r, "created_at")),
+		.archived = source_pick(r, "archived_at"),
 		.row = r,
 	};
 	int rc;
@@ -101,10 +100,10 @@ int import_grida(struct migrate *m, struct sql *db, struct err *e)
 	const cJSON *r;
 	int rc = 0;
 
-	if (!foreign_has(db, "chat_sessions") ||
-	    !foreign_has(db, "chat_messages"))
+	if (!source_has_table(db, "chat_sessions") ||
+	    !source_has_table(db, "chat_messages"))
 		return 0;
-	rows = foreign_rows(db, "chat_sessions", NULL, NULL, "rowid", &why);
+	rows = source_rows(db, "chat_sessions", NULL, NULL, "rowid", &why);
 	if (!rows)
 		migrate_unknown(m, "chat_sessions", 0, why.text);
 	cJSON_ArrayForEach(r, rows) rc = rc < 0 ? rc : one_session(m, db, r, e);

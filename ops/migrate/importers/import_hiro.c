@@ -15,7 +15,7 @@ static const cJSON *with_id(const cJSON *rows, const char *id)
 
 	cJSON_ArrayForEach(r, rows)
 	{
-		const cJSON *v = foreign_pick(r, "id");
+		const cJSON *v = source_pick(r, "id");
 
 		if (id && cJSON_IsString(v) && !strcmp(v->valuestring, id))
 			return r;
@@ -29,13 +29,13 @@ static const char *agent_named(struct migrate *m, const char *workspace,
 {
 	const cJSON *row = with_id(import_sidecar(m, workspace, "agents"), id);
 
-	return row ? arena_text(&m->arena, foreign_text(row, "name", id))
+	return row ? arena_text(&m->arena, source_text(row, "name", id))
 		   : arena_text(&m->arena, id);
 }
 
 /* --- conversations/ID.jsonl ------------------------------------------------------------ */
 
-cJSON *import_hiro_about(struct migrate *m, struct session_piece *p)
+cJSON *import_hiro_about(struct migrate *m, struct source_session *p)
 {
 	const char *dir = path_dir(&m->arena, m->file->path, 1);
 	const char *workspace = arena_printf(&m->arena, "%s/workspace.db", dir);
@@ -44,10 +44,10 @@ cJSON *import_hiro_about(struct migrate *m, struct session_piece *p)
 
 	if (!row)
 		return NULL;
-	p->title = arena_text(&m->arena, foreign_text(row, "name", NULL));
-	p->created_at = foreign_time(foreign_pick(row, "created_at"));
+	p->title = arena_text(&m->arena, source_text(row, "name", NULL));
+	p->created_at = source_time(source_pick(row, "created_at"));
 	p->agent = agent_named(m, workspace,
-			       foreign_text(row, "agent_id", NULL));
+			       source_text(row, "agent_id", NULL));
 	return cJSON_Duplicate(row, true);
 }
 
@@ -59,14 +59,14 @@ static int one_channel(struct migrate *m, struct sql *db, const cJSON *r,
 	const char *workspace = arena_printf(
 		&m->arena, "%s/workspace.db",
 		path_dir(&m->arena, m->file->path, 1));
-	struct session_piece p = {
+	struct source_session p = {
 		.importer = "hiro",
-		.key = foreign_id(r, "id", &m->arena),
+		.key = source_id(r, "id", &m->arena),
 		.agent = agent_named(
 			m, workspace,
-			foreign_text(r, "character_id|agent_id", NULL)),
-		.title = arena_text(&m->arena, foreign_text(r, "name", NULL)),
-		.created_at = foreign_time(foreign_pick(r, "created_at")),
+			source_text(r, "character_id|agent_id", NULL)),
+		.title = arena_text(&m->arena, source_text(r, "name", NULL)),
+		.created_at = source_time(source_pick(r, "created_at")),
 		.row = r,
 	};
 	struct err why;
@@ -78,9 +78,9 @@ static int one_channel(struct migrate *m, struct sql *db, const cJSON *r,
 	rc = migrate_session(m, &p, e);
 	if (rc <= 0)
 		return rc;
-	rows = foreign_rows(db, "messages", "channel_id", p.key, "id", &why);
-	cJSON_ArrayForEach(v, rows) migrate_message_row(
-		m, v, foreign_pick(v, "body|content"), NULL);
+	rows = source_rows(db, "messages", "channel_id", p.key, "id", &why);
+	cJSON_ArrayForEach(v, rows)
+		migrate_message_row(m, v, source_pick(v, "body|content"), NULL);
 	cJSON_Delete(rows);
 	return migrate_session_end(m, rows ? NULL : why.text, e);
 }
@@ -93,9 +93,10 @@ int import_hiro_data(struct migrate *m, struct sql *db, struct err *e)
 	const cJSON *r;
 	int rc = 0;
 
-	if (!foreign_has(db, "channels") || !foreign_has(db, "messages"))
+	if (!source_has_table(db, "channels") ||
+	    !source_has_table(db, "messages"))
 		return 0;
-	rows = foreign_rows(db, "channels", NULL, NULL, "id", &why);
+	rows = source_rows(db, "channels", NULL, NULL, "id", &why);
 	if (!rows)
 		migrate_unknown(m, "channels", 0, why.text);
 	cJSON_ArrayForEach(r, rows) rc = rc < 0 ? rc : one_channel(m, db, r, e);
@@ -120,14 +121,14 @@ static cJSON *define_row(const cJSON *r)
 	cJSON *def = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(def, "driver", "chat");
-	add_text_if_set(def, "model", foreign_text(r, "model", NULL));
-	add_text_if_set(def, "prompt", foreign_text(r, "system_prompt", NULL));
-	if (foreign_pick(r, "is_default") &&
-	    foreign_pick(r, "is_default")->valuedouble != 0)
+	add_text_if_set(def, "model", source_text(r, "model", NULL));
+	add_text_if_set(def, "prompt", source_text(r, "system_prompt", NULL));
+	if (source_pick(r, "is_default") &&
+	    source_pick(r, "is_default")->valuedouble != 0)
 		cJSON_AddTrueToObject(def, "default");
 	cJSON_AddItemToObject(def, "imported", cJSON_Duplicate(r, true));
 	cJSON_DeleteItemFromObjectCaseSensitive(
-		foreign_pick(def, "imported")
+		source_pick(def, "imported")
 			? cJSON_GetObjectItem(def, "imported")
 			: NULL,
 		"system_prompt");
@@ -137,16 +138,16 @@ static cJSON *define_row(const cJSON *r)
 static int all_agents(struct migrate *m, struct sql *db, struct err *e)
 {
 	struct err why;
-	cJSON *rows = foreign_has(db, "agents")
-			      ? foreign_rows(db, "agents", NULL, NULL, "rowid",
-					     &why)
+	cJSON *rows = source_has_table(db, "agents")
+			      ? source_rows(db, "agents", NULL, NULL, "rowid",
+					    &why)
 			      : NULL;
 	const cJSON *r;
 	int rc = 0;
 
 	cJSON_ArrayForEach(r, rows)
 	{
-		const char *name = foreign_text(r, "name|id", NULL);
+		const char *name = source_text(r, "name|id", NULL);
 		cJSON *def = define_row(r);
 
 		if (!rc && name)
@@ -167,7 +168,7 @@ static const char *agent_of_thread(struct migrate *m, const char *thread)
 	const cJSON *row = with_id(
 		import_sidecar(m, path, "conversation_channels"), thread);
 
-	return row ? agent_named(m, path, foreign_text(row, "agent_id", NULL))
+	return row ? agent_named(m, path, source_text(row, "agent_id", NULL))
 		   : NULL;
 }
 
@@ -178,9 +179,9 @@ int import_hiro_workspace(struct migrate *m, struct sql *db, struct err *e)
 		"agents",      "characters", "conversation_channels",
 		"checkpoints", "writes",     NULL};
 
-	if (!foreign_has(db, "conversation_channels") &&
-	    !foreign_has(db, "channel_plugins") &&
-	    !foreign_has(db, "characters"))
+	if (!source_has_table(db, "conversation_channels") &&
+	    !source_has_table(db, "channel_plugins") &&
+	    !source_has_table(db, "characters"))
 		return 0;
 	if (all_agents(m, db, e) || import_threads(m, db, agent_of_thread, e))
 		return -1;
@@ -199,7 +200,7 @@ static void add_character_file(struct migrate *m, struct buf *b,
 	struct buf text = BUF_MAX(1u << 20);
 	struct err ignored;
 
-	if (file_exists(path) && !foreign_read(path, &text, &ignored) &&
+	if (file_exists(path) && !source_read(path, &text, &ignored) &&
 	    text.n) {
 		if (b->n)
 			buf_adds(b, "\n\n");
@@ -213,7 +214,7 @@ static void add_character_file(struct migrate *m, struct buf *b,
 static cJSON *define_character(struct migrate *m, const cJSON *v)
 {
 	cJSON *def = cJSON_CreateObject();
-	const cJSON *model = cJSON_GetArrayItem(foreign_pick(v, "llm_models"),
+	const cJSON *model = cJSON_GetArrayItem(source_pick(v, "llm_models"),
 						0);
 	struct buf prompt = BUF_MAX(2u << 20);
 
@@ -239,7 +240,7 @@ int import_hiro_character(struct migrate *m, struct err *e)
 	if (!path_ends(path, "/character.json") ||
 	    strcmp(path_above(&m->arena, path, 1), "characters") != 0)
 		return 0;
-	if (!foreign_read(path, &b, &why))
+	if (!source_read(path, &b, &why))
 		v = json_parse_object("character.json", b.p, b.n, &why);
 	buf_fini(&b);
 	if (!v) {

@@ -9,7 +9,7 @@
 static void plain_line(struct migrate *m, const cJSON *v, int64_t at)
 {
 	(void)at;
-	migrate_message_row(m, v, foreign_pick(v, "content|body|text|message"),
+	migrate_message_row(m, v, source_pick(v, "content|body|text|message"),
 			    NULL);
 }
 
@@ -79,14 +79,14 @@ static const char *tell_bad(struct migrate *m, const struct bad *bad)
 			    bad->lines, bad->first, bad->why.text);
 }
 
-static int give_lines(struct migrate *m, const struct session_piece *p,
+static int give_lines(struct migrate *m, const struct source_session *p,
 		      line_fn *fn, struct err *e)
 {
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct err why;
 	int rc;
 
-	if (foreign_read(m->file->path, &b, &why)) {
+	if (source_read(m->file->path, &b, &why)) {
 		migrate_unknown(m, NULL, 0, why.text);
 		buf_fini(&b);
 		return 0;
@@ -110,10 +110,10 @@ int import_jsonl(struct migrate *m, struct err *e)
 	const char *dir = path_above(&m->arena, path, 0);
 	bool claw = !strcmp(dir, "sessions");
 	bool hiro = !strcmp(dir, "conversations");
-	struct session_piece p = {.importer = claw   ? "openclaw"
-					      : hiro ? "hiro"
-						     : "jsonl",
-				  .key = path_stem(&m->arena, path)};
+	struct source_session p = {.importer = claw   ? "openclaw"
+					       : hiro ? "hiro"
+						      : "jsonl",
+				   .key = path_stem(&m->arena, path)};
 	cJSON *about = NULL;
 	int rc;
 

@@ -24,7 +24,7 @@ static int64_t count_rows(struct sql *db, const char *prefix, const char *table,
 
 	buf_addf(&b, "SELECT count(*) FROM %s%s WHERE thread_id = ", prefix,
 		 table);
-	foreign_quote(&b, thread, '\'');
+	source_quote(&b, thread, '\'');
 	(void)sql_script_i64(db, b.p, &n, &ignored);
 	buf_fini(&b);
 	return n;
@@ -43,27 +43,27 @@ static void add_copy(struct buf *b, const char *made, const char *table,
 	cJSON_ArrayForEach(c, columns)
 	{
 		buf_adds(b, c == columns->child ? "" : ",");
-		foreign_quote(b, c->valuestring, '"');
+		source_quote(b, c->valuestring, '"');
 	}
 	buf_adds(b, ") SELECT ");
 	cJSON_ArrayForEach(c, columns)
 	{
 		buf_adds(b, c == columns->child ? "" : ",");
-		foreign_quote(b, c->valuestring, '"');
+		source_quote(b, c->valuestring, '"');
 	}
 	buf_addf(b, " FROM source.%s WHERE thread_id = ", table);
-	foreign_quote(b, thread, '\'');
+	source_quote(b, thread, '\'');
 	buf_adds(b, ";");
 }
 
 static int add_tables(struct buf *b, const struct thread *t, struct err *e)
 {
 	for (size_t i = 0; i < NTABLES; i++) {
-		cJSON *rows = foreign_rows(t->db, "sqlite_master", "name",
-					   tables[i], "rowid", e);
-		cJSON *columns = foreign_columns(t->db, tables[i], e);
-		const char *made = foreign_text(cJSON_GetArrayItem(rows, 0),
-						"sql", "");
+		cJSON *rows = source_rows(t->db, "sqlite_master", "name",
+					  tables[i], "rowid", e);
+		cJSON *columns = source_columns(t->db, tables[i], e);
+		const char *made = source_text(cJSON_GetArrayItem(rows, 0),
+					       "sql", "");
 
 		if (columns && strchr(made, '('))
 			add_copy(b, made, tables[i], t->name, columns);
@@ -74,7 +74,7 @@ static int add_tables(struct buf *b, const struct thread *t, struct err *e)
 }
 
 static int take_thread(struct migrate *m, void *arg, struct agent_file *f,
-		       struct migrate_piece *p, struct err *e)
+		       struct migrate_item *p, struct err *e)
 {
 	const struct thread *t = arg;
 	struct buf b = BUF_MAX(1u << 20);
@@ -90,7 +90,7 @@ static int take_thread(struct migrate *m, void *arg, struct agent_file *f,
 	for (size_t i = 0; i < NTABLES; i++)
 		before += count_rows(f->db, "", tables[i], t->name);
 	buf_adds(&b, "ATTACH ");
-	foreign_quote(&b, staging_dir_path(&m->work, FOREIGN_COPY), '\'');
+	source_quote(&b, staging_dir_path(&m->work, SOURCE_COPY), '\'');
 	buf_adds(&b, " AS source; BEGIN IMMEDIATE;");
 	rc = add_tables(&b, t, e);
 	buf_adds(&b, "COMMIT");
@@ -110,9 +110,9 @@ int import_threads(struct migrate *m, struct sql *db,
 		   struct err *e)
 {
 	struct err why;
-	cJSON *names = foreign_has(db, "checkpoints")
-			       ? foreign_values(db, "checkpoints", "thread_id",
-						&why)
+	cJSON *names = source_has_table(db, "checkpoints")
+			       ? source_values(db, "checkpoints", "thread_id",
+					       &why)
 			       : NULL;
 	const cJSON *n;
 	int rc = 0;
@@ -131,7 +131,7 @@ int import_threads(struct migrate *m, struct sql *db,
 		ask.target = arena_printf(&m->arena, "%s checkpoints %s",
 					  ask.agent, t.name);
 		if (!rc)
-			rc = migrate_piece(m, &ask, e);
+			rc = migrate_item(m, &ask, e);
 	}
 	cJSON_Delete(names);
 	return rc;
@@ -141,7 +141,8 @@ int import_langgraph(struct migrate *m, struct sql *db, struct err *e)
 {
 	static const char *const taken[] = {"checkpoints", "writes", NULL};
 
-	if (!foreign_has(db, "checkpoints") || !foreign_has(db, "writes"))
+	if (!source_has_table(db, "checkpoints") ||
+	    !source_has_table(db, "writes"))
 		return 0;
 	if (import_threads(m, db, NULL, e))
 		return -1;

@@ -18,11 +18,11 @@ static void give_one(struct migrate *m, struct sql *db, const char *id,
 		     const char **broken)
 {
 	struct err e;
-	cJSON *found = foreign_rows(db, "messages", "id", id, "rowid", &e);
+	cJSON *found = source_rows(db, "messages", "id", id, "rowid", &e);
 	const cJSON *row = first_row(found);
 
 	if (row)
-		migrate_message_row(m, row, foreign_pick(row, "content"), NULL);
+		migrate_message_row(m, row, source_pick(row, "content"), NULL);
 	else
 		*broken = "a message of its progression is not there";
 	cJSON_Delete(found);
@@ -32,9 +32,9 @@ static const char *give_progression(struct migrate *m, struct sql *db,
 				    const char *id)
 {
 	struct err e;
-	cJSON *rows = foreign_rows(db, "progressions", "id", id, "rowid", &e);
-	cJSON *order = foreign_value(
-		foreign_pick(first_row(rows), "collection|order"));
+	cJSON *rows = source_rows(db, "progressions", "id", id, "rowid", &e);
+	cJSON *order = source_value(
+		source_pick(first_row(rows), "collection|order"));
 	const char *broken = cJSON_IsArray(order)
 				     ? NULL
 				     : "its progression cannot be read";
@@ -53,12 +53,12 @@ static const char *give_progression(struct migrate *m, struct sql *db,
 static int one_branch(struct migrate *m, struct sql *db, const cJSON *r,
 		      struct err *e)
 {
-	struct session_piece p = {
+	struct source_session p = {
 		.importer = "lion",
-		.key = foreign_id(r, "id", &m->arena),
-		.title = arena_text(&m->arena, foreign_text(r, "name", NULL)),
-		.model = arena_text(&m->arena, foreign_text(r, "model", NULL)),
-		.created_at = foreign_time(foreign_pick(r, "created_at")),
+		.key = source_id(r, "id", &m->arena),
+		.title = arena_text(&m->arena, source_text(r, "name", NULL)),
+		.model = arena_text(&m->arena, source_text(r, "model", NULL)),
+		.created_at = source_time(source_pick(r, "created_at")),
 		.row = r,
 	};
 	int rc;
@@ -69,7 +69,7 @@ static int one_branch(struct migrate *m, struct sql *db, const cJSON *r,
 		rc = migrate_session_end(
 			m,
 			give_progression(m, db,
-					 foreign_text(r, "progression_id", "")),
+					 source_text(r, "progression_id", "")),
 			e);
 	return rc;
 }
@@ -77,12 +77,12 @@ static int one_branch(struct migrate *m, struct sql *db, const cJSON *r,
 /* A session whose branches were imported has nothing else to import. */
 static bool has_branches(const cJSON *branches, const cJSON *session)
 {
-	const char *id = foreign_text(session, "id", "");
+	const char *id = source_text(session, "id", "");
 	const cJSON *b;
 
 	cJSON_ArrayForEach(b, branches)
 	{
-		if (!strcmp(foreign_text(b, "session_id", ""), id))
+		if (!strcmp(source_text(b, "session_id", ""), id))
 			return true;
 	}
 	return false;
@@ -91,12 +91,12 @@ static bool has_branches(const cJSON *branches, const cJSON *session)
 static int one_team_rows(struct migrate *m, struct sql *db, const cJSON *t,
 			 struct err *e)
 {
-	const char *id = foreign_id(t, "id", &m->arena);
-	struct session_piece p = {
+	const char *id = source_id(t, "id", &m->arena);
+	struct source_session p = {
 		.importer = "lion",
 		.part = arena_printf(&m->arena, "team/%s", id),
-		.title = arena_text(&m->arena, foreign_text(t, "name", NULL)),
-		.created_at = foreign_time(foreign_pick(t, "created_at")),
+		.title = arena_text(&m->arena, source_text(t, "name", NULL)),
+		.created_at = source_time(source_pick(t, "created_at")),
 		.row = t,
 	};
 	struct err why;
@@ -107,12 +107,12 @@ static int one_team_rows(struct migrate *m, struct sql *db, const cJSON *t,
 	rc = migrate_session(m, &p, e);
 	if (rc <= 0)
 		return rc;
-	rows = foreign_rows(db, "team_messages", "team_id", id,
-			    "created_at, rowid", &why);
+	rows = source_rows(db, "team_messages", "team_id", id,
+			   "created_at, rowid", &why);
 	cJSON_ArrayForEach(r, rows)
 	{
 		cJSON_DeleteItemFromObjectCaseSensitive(r, "read_by");
-		migrate_message_row(m, r, foreign_pick(r, "content"), NULL);
+		migrate_message_row(m, r, source_pick(r, "content"), NULL);
 	}
 	cJSON_Delete(rows);
 	return migrate_session_end(m, rows ? NULL : why.text, e);
@@ -126,9 +126,10 @@ static int each_row(struct migrate *m, struct sql *db, const char *table,
 		    const cJSON *branches, row_fn *fn, struct err *e)
 {
 	struct err why;
-	cJSON *rows = foreign_has(db, table) ? foreign_rows(db, table, NULL,
-							    NULL, "rowid", &why)
-					     : cJSON_CreateArray();
+	cJSON *rows = source_has_table(db, table)
+			      ? source_rows(db, table, NULL, NULL, "rowid",
+					    &why)
+			      : cJSON_CreateArray();
 	const cJSON *r;
 	int rc = 0;
 
@@ -153,11 +154,12 @@ int import_lion(struct migrate *m, struct sql *db, struct err *e)
 	struct err ignored;
 	int rc;
 
-	if (!foreign_has(db, "progressions") || !foreign_has(db, "messages"))
+	if (!source_has_table(db, "progressions") ||
+	    !source_has_table(db, "messages"))
 		return 0;
-	branches = foreign_has(db, "branches")
-			   ? foreign_rows(db, "branches", NULL, NULL, "rowid",
-					  &ignored)
+	branches = source_has_table(db, "branches")
+			   ? source_rows(db, "branches", NULL, NULL, "rowid",
+					 &ignored)
 			   : NULL;
 	rc = each_row(m, db, "branches", NULL, one_branch, e) ||
 	     each_row(m, db, "sessions", branches, one_branch, e) ||
@@ -173,11 +175,11 @@ int import_lion(struct migrate *m, struct sql *db, struct err *e)
 
 static cJSON *read_json(const char *path)
 {
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct err ignored;
 	cJSON *v = NULL;
 
-	if (foreign_read(path, &b, &ignored) == 0)
+	if (source_read(path, &b, &ignored) == 0)
 		v = json_parse_object(path, b.p, b.n, &ignored);
 	buf_fini(&b);
 	return v;
@@ -189,7 +191,7 @@ static const cJSON *by_id(const cJSON *list, const char *id)
 
 	cJSON_ArrayForEach(v, list)
 	{
-		if (!strcmp(foreign_text(v, "id", ""), id))
+		if (!strcmp(source_text(v, "id", ""), id))
 			return v;
 	}
 	return NULL;
@@ -197,15 +199,15 @@ static const cJSON *by_id(const cJSON *list, const char *id)
 
 static void give_plain(struct migrate *m, const cJSON *v)
 {
-	migrate_message_row(m, v, foreign_pick(v, "content"), NULL);
+	migrate_message_row(m, v, source_pick(v, "content"), NULL);
 }
 
 /* {"collections": […], "progression": {"order": [id, …]}}, or just the list. */
 static const char *give_pile(struct migrate *m, const cJSON *pile,
 			     const cJSON *list)
 {
-	const cJSON *order = foreign_pick(foreign_pick(pile, "progression"),
-					  "order|collection");
+	const cJSON *order = source_pick(source_pick(pile, "progression"),
+					 "order|collection");
 	const cJSON *all = cJSON_IsArray(order) && order->child ? order : list;
 	const char *broken = NULL;
 	const cJSON *v, *found;
@@ -238,22 +240,22 @@ static int take_branch(struct migrate *m, const cJSON *root, const cJSON *pile,
 	const char *about = arena_printf(&m->arena, "%s/run.json",
 					 path_dir(&m->arena, path, 1));
 	cJSON *manifest = read_json(about);
-	struct session_piece p = {
+	struct source_session p = {
 		.importer = "lion",
 		.key = arena_printf(&m->arena, "%s/%s", run,
 				    path_stem(&m->arena, path)),
 		.title = arena_text(
 			&m->arena,
-			foreign_text(root, "name",
-				     foreign_text(manifest, "kind", NULL))),
+			source_text(root, "name",
+				    source_text(manifest, "kind", NULL))),
 		.model = arena_text(&m->arena,
-				    foreign_text(manifest, "model", NULL)),
-		.created_at = foreign_time(foreign_pick(root, "created_at")),
+				    source_text(manifest, "model", NULL)),
+		.created_at = source_time(source_pick(root, "created_at")),
 		.row = manifest,
 	};
 	int rc;
 
-	if (in_state_db(m, foreign_text(root, "id", ""))) {
+	if (in_state_db(m, source_text(root, "id", ""))) {
 		migrate_unknown(m, NULL, cJSON_GetArraySize(list),
 				"skipped: state.db contains this branch");
 		cJSON_Delete(manifest);
@@ -276,9 +278,9 @@ int import_lion_branch(struct migrate *m, struct err *e)
 	if (strcmp(path_above(&m->arena, m->file->path, 0), "branches") != 0)
 		return 0;
 	root = read_json(m->file->path);
-	list = pile = foreign_pick(root, "messages");
+	list = pile = source_pick(root, "messages");
 	if (cJSON_IsObject(pile))
-		list = foreign_pick(pile, "collections|pile|items");
+		list = source_pick(pile, "collections|pile|items");
 	if (cJSON_IsArray(list))
 		rc = take_branch(m, root, pile, list, e) ? -1 : 1;
 	cJSON_Delete(root);
@@ -288,7 +290,7 @@ int import_lion_branch(struct migrate *m, struct err *e)
 /* teams/ID.json; the read marks change and are left out. */
 int import_lion_team(struct migrate *m, struct err *e)
 {
-	struct session_piece p = {.importer = "lion"};
+	struct source_session p = {.importer = "lion"};
 	cJSON *root, *list, *v;
 	int rc;
 
@@ -303,8 +305,8 @@ int import_lion_team(struct migrate *m, struct err *e)
 	}
 	p.key = arena_printf(&m->arena, "team/%s",
 			     path_stem(&m->arena, m->file->path));
-	p.title = arena_text(&m->arena, foreign_text(root, "name", NULL));
-	p.created_at = foreign_time(foreign_pick(root, "created_at"));
+	p.title = arena_text(&m->arena, source_text(root, "name", NULL));
+	p.created_at = source_time(source_pick(root, "created_at"));
 	p.row = root;
 	rc = migrate_session(m, &p, e);
 	if (rc > 0) {

@@ -30,7 +30,7 @@ static cJSON *body_of(const cJSON *v, const cJSON *inner)
 	cJSON_ArrayForEach(x, v)
 	{
 		bool odd_id = !strcmp(x->string, "id") &&
-			      !migrate_id_fits(foreign_text(v, "id", NULL));
+			      !migrate_id_fits(source_text(v, "id", NULL));
 
 		if (!is_envelope(x->string) || odd_id)
 			cJSON_AddItemToObject(rest, x->string,
@@ -45,22 +45,22 @@ static cJSON *body_of(const cJSON *v, const cJSON *inner)
 
 static double number_member(const cJSON *obj, const char *name)
 {
-	const cJSON *v = foreign_pick(obj, name);
+	const cJSON *v = source_pick(obj, name);
 
 	return cJSON_IsNumber(v) ? v->valuedouble : 0;
 }
 
 /* {"input":…,"output":…,"cacheRead":…,"cost":{"total": dollars}} */
-static struct foreign_usage usage_of(const cJSON *message)
+static struct source_usage usage_of(const cJSON *message)
 {
-	const cJSON *u = foreign_pick(message, "usage");
+	const cJSON *u = source_pick(message, "usage");
 
-	return (struct foreign_usage){
-		.model = foreign_text(message, "model", NULL),
+	return (struct source_usage){
+		.model = source_text(message, "model", NULL),
 		.input = (int64_t)number_member(u, "input"),
 		.output = (int64_t)number_member(u, "output"),
 		.cached = (int64_t)number_member(u, "cacheRead"),
-		.cost_nano = (int64_t)(number_member(foreign_pick(u, "cost"),
+		.cost_nano = (int64_t)(number_member(source_pick(u, "cost"),
 						     "total") *
 					       1e9 +
 				       0.5),
@@ -72,18 +72,18 @@ static struct foreign_usage usage_of(const cJSON *message)
  * branch: later events follow the target. */
 void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at)
 {
-	const char *type = foreign_text(v, "type", "raw");
-	const cJSON *inner = foreign_pick(v, "message");
+	const char *type = source_text(v, "type", "raw");
+	const cJSON *inner = source_pick(v, "message");
 	bool leaf = !strcmp(type, "leaf");
-	struct foreign_event ev = {
-		.id = foreign_text(v, "id", NULL),
-		.parent = foreign_text(
+	struct source_event ev = {
+		.id = source_text(v, "id", NULL),
+		.parent = source_text(
 			v, leaf ? "targetId|parentId" : "parentId",
 			cJSON_IsNull(cJSON_GetObjectItem(v, "parentId"))
 				? ""
 				: NULL),
 		.type = "raw",
-		.at = foreign_time(foreign_pick(v, "timestamp")),
+		.at = source_time(source_pick(v, "timestamp")),
 		.body = v,
 	};
 	cJSON *body = NULL;
@@ -91,7 +91,7 @@ void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at)
 	if (ev.at == 0)
 		ev.at = at;
 	if (!strcmp(type, "message") && cJSON_IsObject(inner)) {
-		ev.type = !strcmp(foreign_text(inner, "role", ""), "toolResult")
+		ev.type = !strcmp(source_text(inner, "role", ""), "toolResult")
 				  ? "tool_result"
 				  : "message";
 		ev.body = body = body_of(v, inner);
@@ -108,28 +108,28 @@ void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at)
 static cJSON *read_index(struct migrate *m, const char *dir)
 {
 	const char *path = arena_printf(&m->arena, "%s/sessions.json", dir);
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct err ignored;
 	cJSON *index = NULL;
 
-	if (foreign_read(path, &b, &ignored) == 0)
+	if (source_read(path, &b, &ignored) == 0)
 		index = json_parse_object(path, b.p, b.n, &ignored);
 	buf_fini(&b);
 	return index;
 }
 
-static void name_session(struct migrate *m, struct session_piece *p,
+static void name_session(struct migrate *m, struct source_session *p,
 			 const char *key, const cJSON *entry)
 {
 	p->key = arena_text(&m->arena, key);
 	p->title = arena_text(
 		&m->arena,
-		foreign_text(entry, "displayName|display_name|label|subject",
-			     NULL));
-	p->model = arena_text(&m->arena, foreign_text(entry, "model", NULL));
+		source_text(entry, "displayName|display_name|label|subject",
+			    NULL));
+	p->model = arena_text(&m->arena, source_text(entry, "model", NULL));
 }
 
-cJSON *import_openclaw_about(struct migrate *m, struct session_piece *p)
+cJSON *import_openclaw_about(struct migrate *m, struct source_session *p)
 {
 	const char *path = m->file->path;
 	cJSON *index = read_index(m, path_dir(&m->arena, path, 0));
@@ -140,7 +140,7 @@ cJSON *import_openclaw_about(struct migrate *m, struct session_piece *p)
 	cJSON_ArrayForEach(entry, index)
 	{
 		if (found ||
-		    strcmp(foreign_text(entry, "sessionId", ""), p->key) != 0)
+		    strcmp(source_text(entry, "sessionId", ""), p->key) != 0)
 			continue;
 		name_session(m, p, entry->string, entry);
 		found = cJSON_Duplicate(entry, true);
@@ -164,7 +164,7 @@ int import_openclaw_index(struct migrate *m, struct err *e)
 	index = read_index(m, dir);
 	cJSON_ArrayForEach(entry, index)
 	{
-		const char *id = foreign_text(entry, "sessionId", "");
+		const char *id = source_text(entry, "sessionId", "");
 		const char *of = arena_printf(&m->arena, "%s/%s.jsonl", dir,
 					      id);
 
@@ -185,22 +185,22 @@ int import_openclaw_index(struct migrate *m, struct err *e)
 static cJSON *definition(const cJSON *a)
 {
 	cJSON *def = cJSON_CreateObject();
-	const cJSON *model = foreign_pick(a, "model");
+	const cJSON *model = source_pick(a, "model");
 	const char *name = cJSON_IsObject(model)
-				   ? foreign_text(model, "primary", NULL)
-				   : foreign_text(a, "model", NULL);
+				   ? source_text(model, "primary", NULL)
+				   : source_text(a, "model", NULL);
 
 	cJSON_AddStringToObject(def, "driver", "chat");
 	if (name)
 		cJSON_AddStringToObject(def, "model", name);
-	if (cJSON_IsTrue(foreign_pick(a, "default")))
+	if (cJSON_IsTrue(source_pick(a, "default")))
 		cJSON_AddTrueToObject(def, "default");
 	return def;
 }
 
 int import_openclaw_config(struct migrate *m, struct err *e)
 {
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct err why;
 	cJSON *root = NULL;
 	const cJSON *a;
@@ -208,14 +208,13 @@ int import_openclaw_config(struct migrate *m, struct err *e)
 
 	if (!path_ends(m->file->path, "/openclaw.json"))
 		return 0;
-	if (foreign_read(m->file->path, &b, &why) == 0)
+	if (source_read(m->file->path, &b, &why) == 0)
 		root = json5_parse_object("openclaw.json", b.p, b.n, &why);
 	buf_fini(&b);
 	m->file->claimed = true;
-	cJSON_ArrayForEach(a,
-			   foreign_pick(foreign_pick(root, "agents"), "list"))
+	cJSON_ArrayForEach(a, source_pick(source_pick(root, "agents"), "list"))
 	{
-		const char *id = foreign_text(a, "id", NULL);
+		const char *id = source_text(a, "id", NULL);
 		cJSON *def = definition(a);
 
 		if (!rc && id)

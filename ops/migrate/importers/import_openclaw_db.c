@@ -20,9 +20,9 @@ static cJSON *row_where(struct sql *db, const char *table, const char *column,
 			const char *id)
 {
 	struct err ignored;
-	cJSON *rows = foreign_has(db, table)
-			      ? foreign_rows(db, table, column, id, "rowid",
-					     &ignored)
+	cJSON *rows = source_has_table(db, table)
+			      ? source_rows(db, table, column, id, "rowid",
+					    &ignored)
 			      : NULL;
 	cJSON *row = cJSON_DetachItemFromArray(rows, 0);
 
@@ -34,18 +34,18 @@ static cJSON *row_where(struct sql *db, const char *table, const char *column,
 static cJSON *old_entry(struct sql *db, const char *id)
 {
 	struct err ignored;
-	cJSON *rows = foreign_has(db, "session_entries")
-			      ? foreign_rows(db, "session_entries", NULL, NULL,
-					     "rowid", &ignored)
+	cJSON *rows = source_has_table(db, "session_entries")
+			      ? source_rows(db, "session_entries", NULL, NULL,
+					    "rowid", &ignored)
 			      : NULL;
 	cJSON *found = NULL;
 	const cJSON *r;
 
 	cJSON_ArrayForEach(r, rows)
 	{
-		cJSON *entry = foreign_value(foreign_pick(r, "entry_json"));
+		cJSON *entry = source_value(source_pick(r, "entry_json"));
 
-		if (!found && !strcmp(foreign_text(entry, "sessionId", ""), id))
+		if (!found && !strcmp(source_text(entry, "sessionId", ""), id))
 			found = cJSON_Duplicate(r, true);
 		cJSON_Delete(entry);
 	}
@@ -62,13 +62,12 @@ static void add_row(cJSON *about, const char *name, cJSON *row)
 /* The key belongs to the current transcript; earlier ones append their id. */
 static const char *key_of(struct migrate *m, const cJSON *about, const char *id)
 {
-	const cJSON *window = foreign_pick(about, "window");
-	const cJSON *node = foreign_pick(about, "node|entry");
-	const char *key = foreign_text(window ? window : node, "session_key",
-				       NULL);
+	const cJSON *window = source_pick(about, "window");
+	const cJSON *node = source_pick(about, "node|entry");
+	const char *key = source_text(window ? window : node, "session_key",
+				      NULL);
 	bool current = !window ||
-		       !strcmp(foreign_text(node, "current_session_id", id),
-			       id);
+		       !strcmp(source_text(node, "current_session_id", id), id);
 
 	if (!key)
 		return id;
@@ -84,24 +83,24 @@ static cJSON *about_session(struct sql *db, const char *id)
 
 	if (!window)
 		window = row_where(db, "sessions", "session_id", id);
-	key = foreign_text(window, "session_key", NULL);
+	key = source_text(window, "session_key", NULL);
 	if (key)
 		add_row(about, "node",
 			row_where(db, "session_nodes", "session_key", key));
 	add_row(about, "window", window);
-	if (!foreign_pick(about, "node"))
+	if (!source_pick(about, "node"))
 		add_row(about, "entry", old_entry(db, id));
 	return about;
 }
 
-static struct session_piece describe(struct migrate *m, const char *agent,
-				     const char *id, const cJSON *about)
+static struct source_session describe(struct migrate *m, const char *agent,
+				      const char *id, const cJSON *about)
 {
-	const cJSON *window = foreign_pick(about, "window");
-	const cJSON *node = foreign_pick(about, "node|entry");
-	cJSON *entry = foreign_value(foreign_pick(node, "entry_json"));
-	const char *title = foreign_text(node, "display_name|label", NULL);
-	struct session_piece p = {
+	const cJSON *window = source_pick(about, "window");
+	const cJSON *node = source_pick(about, "node|entry");
+	cJSON *entry = source_value(source_pick(node, "entry_json"));
+	const char *title = source_text(node, "display_name|label", NULL);
+	struct source_session p = {
 		.importer = "openclaw",
 		.part = arena_text(&m->arena, id),
 		.agent = agent,
@@ -109,14 +108,14 @@ static struct session_piece describe(struct migrate *m, const char *agent,
 		.title = arena_text(
 			&m->arena,
 			title ? title
-			      : foreign_text(entry, "displayName|label|subject",
-					     NULL)),
+			      : source_text(entry, "displayName|label|subject",
+					    NULL)),
 		.model = arena_text(
 			&m->arena,
-			foreign_text(window, "model",
-				     foreign_text(entry, "model", NULL))),
-		.created_at = foreign_time(foreign_pick(window, "created_at")),
-		.archived = foreign_pick(node, "archived_at"),
+			source_text(window, "model",
+				    source_text(entry, "model", NULL))),
+		.created_at = source_time(source_pick(window, "created_at")),
+		.archived = source_pick(node, "archived_at"),
 		.row = about,
 	};
 
@@ -128,7 +127,7 @@ static int one_session(struct migrate *m, struct sql *db, const char *agent,
 		       const char *id, struct err *e)
 {
 	cJSON *about = about_session(db, id), *rows;
-	struct session_piece p = describe(m, agent, id, about);
+	struct source_session p = describe(m, agent, id, about);
 	int rc = migrate_session(m, &p, e);
 	struct err why;
 	const cJSON *r;
@@ -136,15 +135,14 @@ static int one_session(struct migrate *m, struct sql *db, const char *agent,
 	cJSON_Delete(about);
 	if (rc <= 0)
 		return rc;
-	rows = foreign_rows(db, "transcript_events", "session_id", id, "seq",
-			    &why);
+	rows = source_rows(db, "transcript_events", "session_id", id, "seq",
+			   &why);
 	cJSON_ArrayForEach(r, rows)
 	{
-		cJSON *v = foreign_value(foreign_pick(r, "event_json|event"));
+		cJSON *v = source_value(source_pick(r, "event_json|event"));
 
-		import_openclaw_line(
-			m, cJSON_IsObject(v) ? v : r,
-			foreign_time(foreign_pick(r, "created_at")));
+		import_openclaw_line(m, cJSON_IsObject(v) ? v : r,
+				     source_time(source_pick(r, "created_at")));
 		cJSON_Delete(v);
 	}
 	cJSON_Delete(rows);
@@ -178,19 +176,19 @@ static int put_bytes(struct migrate *m, const struct bytes *how,
 		     struct err *e)
 {
 	const char *name = arena_printf(&m->arena, "%s/%s",
-					foreign_text(row, how->name, ""),
-					foreign_text(row, how->more, ""));
+					source_text(row, how->name, ""),
+					source_text(row, how->more, ""));
 	struct artifact_key key = artifact_key_named("openclaw", how->kind,
 						     name);
 	struct artifact_about about = {
-		.mime = how->mime ? foreign_text(row, how->mime, NULL) : NULL,
-		.meta = foreign_text(row, "metadata_json", NULL)};
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+		.mime = how->mime ? source_text(row, how->mime, NULL) : NULL,
+		.meta = source_text(row, "metadata_json", NULL)};
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct artifact_row there;
 	char sha256[HASH_HEX];
 	int found, rc = 0;
 
-	foreign_bytes(&b, foreign_pick(row, how->blob));
+	source_bytes(&b, source_pick(row, how->blob));
 	hash_of(b.p, b.n, sha256);
 	found = artifact_find(f->db, &key, &there, &m->arena, e);
 	*added = found == 0 || (found > 0 && strcmp(there.sha256, sha256) != 0);
@@ -222,14 +220,14 @@ static int put_all(struct migrate *m, const struct bytes *how,
 
 static int put_file(struct vfs *v, const cJSON *row, struct err *e)
 {
-	const char *path = foreign_text(row, "path", "");
+	const char *path = source_text(row, "path", "");
 	struct vfs_put how = {.parents = true};
-	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct buf b = BUF_MAX(SOURCE_MAX);
 	int rc;
 
-	if (!strncmp(foreign_text(row, "kind", "file"), "dir", 3))
+	if (!strncmp(source_text(row, "kind", "file"), "dir", 3))
 		return vfs_mkdir(v, path, 0755, true, e);
-	foreign_bytes(&b, foreign_pick(row, "content_blob|content"));
+	source_bytes(&b, source_pick(row, "content_blob|content"));
 	rc = vfs_write_file(v, path, (struct blob){b.p, b.n}, &how, e);
 	buf_fini(&b);
 	return rc;
@@ -249,19 +247,19 @@ static int put_files(const cJSON *rows, const char *space, struct agent_file *f,
 	cJSON_ArrayForEach(r, rows)
 	{
 		if (!rc && put_file(v, r, e))
-			rc = err_wrap(e, "%s", foreign_text(r, "path", ""));
+			rc = err_wrap(e, "%s", source_text(r, "path", ""));
 	}
 	vfs_close(v);
 	return rc;
 }
 
 static int take_table(struct migrate *m, void *arg, struct agent_file *f,
-		      struct migrate_piece *p, struct err *e)
+		      struct migrate_item *p, struct err *e)
 {
 	const struct table_take *t = arg;
-	cJSON *rows = foreign_rows(t->db, t->table,
-				   t->space ? "namespace" : NULL, t->space,
-				   t->space ? "path" : "rowid", e);
+	cJSON *rows = source_rows(t->db, t->table,
+				  t->space ? "namespace" : NULL, t->space,
+				  t->space ? "path" : "rowid", e);
 	int rc = rows ? 0 : -1;
 
 	p->records = p->added = cJSON_GetArraySize(rows);
@@ -286,8 +284,8 @@ static int all_bytes(struct migrate *m, struct sql *db, const char *agent,
 
 		ask.target = arena_printf(&m->arena, "%s artifacts %s", agent,
 					  t.table);
-		if (foreign_has(db, t.table) &&
-		    foreign_count(db, t.table) > 0 && migrate_piece(m, &ask, e))
+		if (source_has_table(db, t.table) &&
+		    source_count(db, t.table) > 0 && migrate_item(m, &ask, e))
 			return -1;
 	}
 	return 0;
@@ -296,9 +294,9 @@ static int all_bytes(struct migrate *m, struct sql *db, const char *agent,
 static int all_spaces(struct migrate *m, struct sql *db, const char *agent,
 		      struct err *e)
 {
-	cJSON *names = foreign_has(db, "vfs_entries")
-			       ? foreign_values(db, "vfs_entries", "namespace",
-						e)
+	cJSON *names = source_has_table(db, "vfs_entries")
+			       ? source_values(db, "vfs_entries", "namespace",
+					       e)
 			       : NULL;
 	const cJSON *n;
 	int rc = 0;
@@ -316,7 +314,7 @@ static int all_spaces(struct migrate *m, struct sql *db, const char *agent,
 		ask.target = arena_printf(&m->arena, "%s:%s", agent,
 					  n->valuestring);
 		if (!rc)
-			rc = migrate_piece(m, &ask, e);
+			rc = migrate_item(m, &ask, e);
 	}
 	cJSON_Delete(names);
 	return rc;
@@ -329,7 +327,7 @@ static const char *agent_of(struct migrate *m, struct sql *db)
 {
 	cJSON *meta = row_where(db, "schema_meta", "meta_key", "primary");
 	const char *name = arena_text(&m->arena,
-				      foreign_text(meta, "agent_id", NULL));
+				      source_text(meta, "agent_id", NULL));
 
 	cJSON_Delete(meta);
 	if (!name && !strcmp(path_above(&m->arena, m->file->path, 0), "agent"))
@@ -352,10 +350,10 @@ int import_openclaw_agent(struct migrate *m, struct sql *db, struct err *e)
 	const cJSON *id;
 	int rc = 0;
 
-	if (!foreign_has(db, "transcript_events"))
+	if (!source_has_table(db, "transcript_events"))
 		return 0;
 	agent = agent_of(m, db);
-	ids = foreign_values(db, "transcript_events", "session_id", &why);
+	ids = source_values(db, "transcript_events", "session_id", &why);
 	if (!ids)
 		migrate_unknown(m, "transcript_events", 0, why.text);
 	cJSON_ArrayForEach(id, ids)
@@ -372,8 +370,8 @@ int import_openclaw_state(struct migrate *m, struct sql *db, struct err *e)
 	static const char *const taken[] = {"media_blobs", "schema_meta", NULL};
 
 	if (!path_ends(m->file->path, "/openclaw.sqlite") &&
-	    !(foreign_has(db, "agent_databases") &&
-	      foreign_has(db, "migration_runs")))
+	    !(source_has_table(db, "agent_databases") &&
+	      source_has_table(db, "migration_runs")))
 		return 0;
 	if (all_bytes(m, db, migrate_agent_name(m, NULL), e))
 		return -1;

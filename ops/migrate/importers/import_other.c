@@ -12,12 +12,12 @@
 void import_with(struct migrate *m, const char *path)
 {
 	struct migrate_file *f = m->file;
-	struct foreign_mark more;
+	struct source_stamp more;
 	struct err ignored;
 	char both[2 * HASH_HEX];
 
 	if (f->nwith == sizeof f->with / sizeof f->with[0] ||
-	    foreign_mark(path, &more, &ignored))
+	    source_stamp(path, &more, &ignored))
 		return;
 	f->with[f->nwith++] = arena_text(&m->arena, path);
 	f->mark.bytes += more.bytes;

@@ -144,7 +144,7 @@ static struct usage_new usage_of(const cJSON *u)
 }
 
 /* The id is stored only where it is not the one that the event has anyway. */
-static const char *foreign_id(const struct import *im, const char *id)
+static const char *source_id(const struct import *im, const char *id)
 {
 	struct event_id own = event_id_of(im->writer.sid, im->writer.tail + 1);
 
@@ -192,7 +192,7 @@ static int append_event(struct import *im, const cJSON *ev, const char *body,
 		.type = json_text(ev, "type", "unknown"),
 		.body = body,
 		.key = json_text(ev, "key", NULL),
-		.event_id = foreign_id(im, json_text(ev, "id", NULL)),
+		.event_id = source_id(im, json_text(ev, "id", NULL)),
 		.at = json_i64(ev, "at", 0),
 		.usage = cJSON_IsObject(u) ? &usage : NULL,
 	};

@@ -225,8 +225,8 @@ def test_a_copy_is_of_one_moment(home):
     p = home.start(home.bin / "skep", "import", "apply", source, *QUICK, env={
         "SKEP_FAULT": "migration_copy:stall2000", "TMPDIR": str(tmp)},
         stdout=subprocess.DEVNULL)
-    lib.eventually(lambda: list(tmp.rglob("foreign.sqlite")) and
-                   list(tmp.rglob("foreign.sqlite"))[0].stat().st_size ==
+    lib.eventually(lambda: list(tmp.rglob("source.sqlite")) and
+                   list(tmp.rglob("source.sqlite"))[0].stat().st_size ==
                    (source / "sessions.db").stat().st_size)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert p.wait(lib.HANG) == 0

@@ -1,5 +1,5 @@
 /* Imports each piece once, and records it. */
-#include "ops/migrate/migrate_take.h"
+#include "ops/migrate/import_ledger.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-SHAPE_DEFINE(migrate_piece, MIGRATE_PIECE);
+SHAPE_DEFINE(migrate_item, MIGRATE_PIECE);
 
 const char *migrate_agent_name(struct migrate *m, const char *name)
 {
@@ -28,10 +28,10 @@ const char *migrate_agent_name(struct migrate *m, const char *name)
 
 /* --- the ledger ---------------------------------------------------------------- */
 
-struct migrate_piece migrate_piece_of(struct migrate *m, const char *importer,
-				      const char *part, const char *target)
+struct migrate_item migrate_item_of(struct migrate *m, const char *importer,
+				    const char *part, const char *target)
 {
-	return (struct migrate_piece){
+	return (struct migrate_item){
 		.importer = importer,
 		.path = part ? arena_printf(&m->arena, "%s#%s", m->file->path,
 					    part)
@@ -42,7 +42,7 @@ struct migrate_piece migrate_piece_of(struct migrate *m, const char *importer,
 	};
 }
 
-static void report_item(struct migrate *m, const struct migrate_piece *p)
+static void report_item(struct migrate *m, const struct migrate_item *p)
 {
 	m->sum.pieces++;
 	m->sum.records += p->records;
@@ -54,7 +54,7 @@ static void report_item(struct migrate *m, const struct migrate_piece *p)
 	m->tell(m->arg, p);
 }
 
-static int record_item(struct migrate *m, const struct migrate_piece *p,
+static int record_item(struct migrate *m, const struct migrate_item *p,
 		       struct err *e)
 {
 	struct migration_source_row row = {
@@ -75,7 +75,7 @@ static int record_item(struct migrate *m, const struct migrate_piece *p,
 	return m->run ? m->host->source(m->host->arg, &row, e) : 0;
 }
 
-int migrate_was_done(struct migrate *m, struct migrate_piece *p, struct err *e)
+int migrate_was_done(struct migrate *m, struct migrate_item *p, struct err *e)
 {
 	struct migration_source_get_in in = {p->path, p->target};
 	struct migration_source_row row;
@@ -97,7 +97,7 @@ int migrate_was_done(struct migrate *m, struct migrate_piece *p, struct err *e)
 	return 1;
 }
 
-int migrate_settle(struct migrate *m, struct migrate_piece *p, const char *why,
+int migrate_record(struct migrate *m, struct migrate_item *p, const char *why,
 		   struct err *e)
 {
 	if (why) {
@@ -116,7 +116,7 @@ int migrate_settle(struct migrate *m, struct migrate_piece *p, const char *why,
 void migrate_unknown(struct migrate *m, const char *part, int64_t records,
 		     const char *why)
 {
-	struct migrate_piece p = migrate_piece_of(m, "unknown", part, "-");
+	struct migrate_item p = migrate_item_of(m, "unknown", part, "-");
 	struct err ignored;
 
 	p.state = "unknown";
@@ -143,7 +143,7 @@ int migrate_open_agent(struct migrate *m, const char *name,
 }
 
 static int import_item(struct migrate *m, const struct item_options *ask,
-		       struct migrate_piece *p, struct err *e)
+		       struct migrate_item *p, struct err *e)
 {
 	struct agent_file f = {0};
 	int rc;
@@ -159,17 +159,17 @@ static int import_item(struct migrate *m, const struct item_options *ask,
 	return rc;
 }
 
-int migrate_piece(struct migrate *m, const struct item_options *ask,
-		  struct err *e)
+int migrate_item(struct migrate *m, const struct item_options *ask,
+		 struct err *e)
 {
-	struct migrate_piece p = migrate_piece_of(m, ask->importer, ask->part,
-						  ask->target);
+	struct migrate_item p = migrate_item_of(m, ask->importer, ask->part,
+						ask->target);
 	int done = migrate_was_done(m, &p, e);
 	struct err why;
 
 	if (done)
 		return done < 0 ? -1 : 0;
 	p.records = 0;
-	return migrate_settle(
+	return migrate_record(
 		m, &p, import_item(m, ask, &p, &why) ? why.text : NULL, e);
 }
