@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 
 #include <inttypes.h>
@@ -25,25 +25,26 @@ static const struct option_spec *find_option(const struct command *c,
 	return o ? o : find_in(global_options, name, n);
 }
 
-static void offer_options(struct nearest *near, const struct option_spec *list)
+static void offer_options(struct suggestion *near,
+			  const struct option_spec *list)
 {
 	for (; list && list->name; list++)
-		nearest_offer(near, list->name);
+		suggest_candidate(near, list->name);
 }
 
 static int unknown_option(const struct command *c, const char *name, size_t n,
 			  struct err *e)
 {
 	struct quoted word = quotedn(name, n);
-	struct nearest near;
+	struct suggestion near;
 	const char *best;
 
-	nearest_begin(&near, word.text);
+	suggest_begin(&near, word.text);
 	offer_options(&near, c ? c->options : NULL);
 	if (command_takes_agent(c))
 		offer_options(&near, agent_option);
 	offer_options(&near, global_options);
-	best = nearest_end(&near);
+	best = suggest_end(&near);
 	if (best)
 		return err_set(e, ERR_USAGE,
 			       "unknown option --%s; did you mean --%s?",

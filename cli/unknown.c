@@ -1,7 +1,7 @@
 /* The error for an unknown command. */
 #include "cli/command.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 
 #include <stdio.h>
@@ -20,15 +20,15 @@ static bool has_noun(const struct command *c, const char *noun)
 static const char *near_command(const char *noun, const char *word)
 {
 	size_t n = noun ? strlen(noun) + 1 : 0;
-	struct nearest near;
+	struct suggestion near;
 
-	nearest_begin(&near, word);
+	suggest_begin(&near, word);
 	for (int i = 0; commands[i]; i++)
 		if (has_noun(commands[i], noun))
-			nearest_offer(&near, commands[i]->name + n);
+			suggest_candidate(&near, commands[i]->name + n);
 	for (int i = 0; !noun && nouns[i].name; i++)
-		nearest_offer(&near, nouns[i].name);
-	return nearest_end(&near);
+		suggest_candidate(&near, nouns[i].name);
+	return suggest_end(&near);
 }
 
 /* The verbs of the noun, as many as fit into a message. */

@@ -1,6 +1,6 @@
 #include "ipc/client.h"
 
-#include "ipc/client_impl.h"
+#include "ipc/client_internal.h"
 #include "lib/base/clock.h"
 #include "lib/os/thread.h"
 

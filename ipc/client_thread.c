@@ -1,4 +1,4 @@
-#include "ipc/client_impl.h"
+#include "ipc/client_internal.h"
 
 #include "ipc/sp_frame.h"
 #include "lib/base/backoff.h"

@@ -33,7 +33,7 @@ const char *reason_description(enum reason r)
 	return reasons[r].word;
 }
 
-bool reason_again(enum reason r)
+bool reason_is_retryable(enum reason r)
 {
 	assert(r < REASONS);
 	return reasons[r].again;

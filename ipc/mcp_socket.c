@@ -11,14 +11,14 @@
 static bool is_dead(const char *name)
 {
 	char again[ASK_SOCKET_SIZE];
-	struct process_mark m;
+	struct process_identity m;
 	int pid = 0;
 
 	if (sscanf(name, ASK_SOCKET, &pid) != 1) // NOLINT(cert-err34-c)
 		return false;
 	snprintf(again, sizeof again, ASK_SOCKET, pid);
 	return strcmp(name, again) == 0 &&
-	       (!process_mark(pid, &m) || !process_is_alive(&m));
+	       (!process_identity(pid, &m) || !process_is_alive(&m));
 }
 
 void ask_socket_sweep(const char *dir)

@@ -39,7 +39,7 @@ struct spawn_request {
 
 enum spawn_kind { SPAWN_STARTED, SPAWN_FAILED, SPAWN_EXITED };
 
-struct spawn_told {
+struct spawn_event {
 	int32_t kind;
 	int32_t status; /* FAILED: errno; EXITED: as from waitpid */
 	int32_t pid;

@@ -1,7 +1,7 @@
 #include "schema/driver_config.h"
 
 #include "lib/base/buf.h"
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 
 #include <string.h>
@@ -29,17 +29,17 @@ bool driver_config_has(const char *driver, const char *name)
 static int refuse_setting(const char *driver, const char *name, struct err *e)
 {
 	struct buf all = BUF_MAX(600);
-	struct nearest near;
+	struct suggestion near;
 	const char *meant;
 
-	nearest_begin(&near, name);
+	suggest_begin(&near, name);
 	for (size_t i = 0; i < NSETTINGS; i++) {
 		if (strcmp(settings[i].driver, driver) != 0)
 			continue;
-		nearest_offer(&near, settings[i].name);
+		suggest_candidate(&near, settings[i].name);
 		buf_addf(&all, "%s%s", all.n ? ", " : "", settings[i].name);
 	}
-	meant = nearest_end(&near);
+	meant = suggest_end(&near);
 	if (meant)
 		err_set(e, ERR_INVALID,
 			"%s: unknown setting '%s'; did you mean '%s'?", driver,

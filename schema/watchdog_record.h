@@ -15,7 +15,7 @@
  * that was killed or gave up.
  */
 struct watchdog_record {
-	struct process_mark watchdog;
+	struct process_identity watchdog;
 	bool alive;       /* set by watchdog_read */
 	int64_t restarts; /* since `skep up` */
 	int64_t ended_at; /* the last unexpected end of skepd; 0: none */

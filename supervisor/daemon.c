@@ -312,7 +312,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 }
 
 /* The report is about a plugin or about a worker. */
-static void on_spawner_report(void *arg, const struct spawn_told *t, int pidfd)
+static void on_spawner_report(void *arg, const struct spawn_event *t, int pidfd)
 {
 	if (!plugin_on_spawn_event(arg, t, pidfd))
 		on_spawn_event(arg, t, pidfd);

@@ -44,7 +44,7 @@ static const char *choose_path(struct cli *cli, const char *out, const char *id,
 
 static void name_us(struct backup_run_row *row, struct arena *a)
 {
-	struct process_mark self = process_self();
+	struct process_identity self = process_self();
 
 	row->pid = self.pid;
 	row->start_ticks = self.start_ticks;

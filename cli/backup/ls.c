@@ -10,7 +10,7 @@
 static void amend(struct cli *cli, void *arg)
 {
 	struct backup_run_row *row = arg;
-	struct process_mark m = {row->pid, row->start_ticks, ""};
+	struct process_identity m = {row->pid, row->start_ticks, ""};
 
 	(void)cli;
 	snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);

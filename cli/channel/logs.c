@@ -2,7 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/os/file.h"
-#include "lib/os/rotated.h"
+#include "lib/os/rotated_log.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -104,7 +104,7 @@ static int print_end(struct cli *cli, const char *path, int *fd, struct err *e)
 	const char *from;
 	int fds[2], rc = 0;
 
-	rotated_open(path, fds);
+	rotated_log_open(path, fds);
 	if (fds[0] >= 0) {
 		rc = file_read_fd(fds[0], path, &b, e);
 		close(fds[0]);

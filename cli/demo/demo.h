@@ -30,7 +30,7 @@ struct demo_run {
 	char detail[160];
 	int64_t attempt;
 	int64_t last_seq;
-	struct process_mark worker; /* last one seen; pid 0: none yet */
+	struct process_identity worker; /* last one seen; pid 0: none yet */
 };
 
 struct demo_follower { /* a reader of one run's stream, through everything */

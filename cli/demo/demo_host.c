@@ -217,7 +217,7 @@ static void note_row(struct demo *d, const cJSON *row)
 	r->attempt = json_i64(row, "attempt", 0);
 	r->last_seq = json_i64(row, "last_seq", r->last_seq);
 	if (pid > 0)
-		process_mark(pid, &r->worker);
+		process_identity(pid, &r->worker);
 }
 
 /* Counts that are newer than the row: the supervisor knows them from hints. */

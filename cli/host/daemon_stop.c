@@ -16,7 +16,7 @@
 #define SHOW_TRIES 50   /* the same: between two looks at its runs */
 #define POLL_MS    10
 
-static void wait_gone(const struct process_mark *m)
+static void wait_gone(const struct process_identity *m)
 {
 	for (int i = 0; i < GONE_TRIES && process_is_alive(m); i++)
 		poll(NULL, 0, POLL_MS);
@@ -81,18 +81,18 @@ static void show_active(struct cli *cli, struct progress *p, bool *named)
 	progress_at(p, n);
 }
 
-static struct process_mark mark_holder(pid_t holder)
+static struct process_identity mark_holder(pid_t holder)
 {
-	struct process_mark m = {.pid = 0};
+	struct process_identity m = {.pid = 0};
 
-	if (holder > 0 && !process_mark(holder, &m))
+	if (holder > 0 && !process_identity(holder, &m))
 		m.pid = 0;
 	return m;
 }
 
 /* It releases the lock a moment before it ends, and the watchdog ends after it.
  * It may wait for its runs as long as they take. */
-static void wait_stopped(struct cli *cli, const struct process_mark *m)
+static void wait_stopped(struct cli *cli, const struct process_identity *m)
 {
 	struct watchdog_record r;
 	struct err ignored;
@@ -116,7 +116,7 @@ static void wait_stopped(struct cli *cli, const struct process_mark *m)
 
 bool daemon_await_stop(struct cli *cli)
 {
-	struct process_mark m = mark_holder(home_lock_holder(&cli->home));
+	struct process_identity m = mark_holder(home_lock_holder(&cli->home));
 	struct err ignored;
 	cJSON *health = remote_call(cli, "GET", "/v1/health", NULL, &ignored);
 	bool stopping = json_bool(health, "stopping", false);
@@ -133,7 +133,7 @@ bool daemon_await_stop(struct cli *cli)
 int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 {
 	pid_t holder = home_lock_holder(&cli->home);
-	struct process_mark m = mark_holder(holder);
+	struct process_identity m = mark_holder(holder);
 	struct err why;
 
 	if (home_is_locked(&cli->home, &why) != 1)

@@ -1,6 +1,6 @@
 #include "lib/base/text.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -196,14 +196,14 @@ const char *text_plural(int64_t n, const char *one, const char *many)
 static bool near_word(const char *list, const char *word, char *out, size_t cap)
 {
 	char words[512], *rest = NULL, *w;
-	struct nearest near;
+	struct suggestion near;
 	const char *best;
 
 	text_fit(words, sizeof words, list);
-	nearest_begin(&near, word);
+	suggest_begin(&near, word);
 	for (w = strtok_r(words, "|", &rest); w; w = strtok_r(NULL, "|", &rest))
-		nearest_offer(&near, w);
-	best = nearest_end(&near);
+		suggest_candidate(&near, w);
+	best = suggest_end(&near);
 	if (best)
 		text_fit(out, cap, best);
 	return best != NULL;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/nearest.h"
 #include "lib/base/shape.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 
 static const struct http_type any = {.name = "any", .kind = HTTP_KIND_ANY};
@@ -49,13 +49,13 @@ size_t http_body_max(const struct http_body *b)
 static int fail_unknown(const struct http_body *b, const char *name,
 			struct err *e)
 {
-	struct nearest near;
+	struct suggestion near;
 	const char *meant;
 
-	nearest_begin(&near, name);
+	suggest_begin(&near, name);
 	for (size_t i = 0; b && i < b->n; i++)
-		nearest_offer(&near, b->members[i].input.name);
-	meant = nearest_end(&near);
+		suggest_candidate(&near, b->members[i].input.name);
+	meant = suggest_end(&near);
 	if (meant)
 		return err_set(e, ERR_INVALID,
 			       "\"%s\" is not a member of this request; did "

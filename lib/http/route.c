@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 
 /* The next segment of the path and the rest; NULL at the end. "/a/" has two
@@ -118,15 +118,15 @@ static const char *find_pair(const struct http_pair *pairs, size_t n,
 static int fail_unknown(const struct http_routes *t, const struct http_route *r,
 			const char *name, struct err *e)
 {
-	struct nearest near;
+	struct suggestion near;
 	const char *meant;
 
-	nearest_begin(&near, name);
+	suggest_begin(&near, name);
 	for (size_t i = 0; i < t->ninputs; i++)
 		if (&t->rows[t->inputs[i].route] == r &&
 		    t->inputs[i].in == HTTP_IN_QUERY)
-			nearest_offer(&near, t->inputs[i].name);
-	meant = nearest_end(&near);
+			suggest_candidate(&near, t->inputs[i].name);
+	meant = suggest_end(&near);
 	if (meant)
 		return err_set(e, ERR_USAGE,
 			       "%s is not a parameter of this address; did "

@@ -14,7 +14,7 @@ void lines_fini(struct lines *l)
 	buf_fini(&l->part);
 }
 
-static int pass_line(struct lines *l, bool last, line_taker *take, void *arg,
+static int pass_line(struct lines *l, bool last, line_handler *take, void *arg,
 		     struct err *e)
 {
 	struct line line = {
@@ -30,7 +30,7 @@ static int pass_line(struct lines *l, bool last, line_taker *take, void *arg,
 	return rc;
 }
 
-int lines_add(struct lines *l, const char *p, size_t n, line_taker *take,
+int lines_add(struct lines *l, const char *p, size_t n, line_handler *take,
 	      void *arg, struct err *e)
 {
 	while (n > 0) {
@@ -55,7 +55,7 @@ int lines_add(struct lines *l, const char *p, size_t n, line_taker *take,
 	return 0;
 }
 
-int lines_end(struct lines *l, line_taker *take, void *arg, struct err *e)
+int lines_end(struct lines *l, line_handler *take, void *arg, struct err *e)
 {
 	if (l->part.n == 0 && !l->inside)
 		return 0;

@@ -46,24 +46,24 @@ static void read_boot(char *out, size_t size)
 	out[strcspn(out, "\n")] = '\0';
 }
 
-bool process_mark(int64_t pid, struct process_mark *out)
+bool process_identity(int64_t pid, struct process_identity *out)
 {
 	char state;
 
-	*out = (struct process_mark){.pid = pid};
+	*out = (struct process_identity){.pid = pid};
 	read_boot(out->boot_id, sizeof out->boot_id);
 	return pid > 0 && read_stat(pid, &state, &out->start_ticks);
 }
 
-struct process_mark process_self(void)
+struct process_identity process_self(void)
 {
-	struct process_mark m;
+	struct process_identity m;
 
-	process_mark(getpid(), &m);
+	process_identity(getpid(), &m);
 	return m;
 }
 
-bool process_is_alive(const struct process_mark *m)
+bool process_is_alive(const struct process_identity *m)
 {
 	int64_t start_ticks;
 	char state, boot[sizeof m->boot_id];
@@ -78,10 +78,10 @@ bool process_is_alive(const struct process_mark *m)
 int process_pidfd(int64_t pid, int64_t start_ticks)
 {
 	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-	struct process_mark m;
+	struct process_identity m;
 
 	if (fd >= 0 &&
-	    (!process_mark(pid, &m) || m.start_ticks != start_ticks ||
+	    (!process_identity(pid, &m) || m.start_ticks != start_ticks ||
 	     !process_is_alive(&m))) {
 		close(fd);
 		return -1;

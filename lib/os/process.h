@@ -8,20 +8,20 @@
  * Identity of a process. Pids are reused, so a process is identified by its
  * pid, its start time (in clock ticks since boot) and the boot.
  */
-struct process_mark {
+struct process_identity {
 	int64_t pid;
 	int64_t start_ticks; /* field 22 of /proc/PID/stat */
 	char boot_id[40];
 };
 
-struct process_mark process_self(void);
+struct process_identity process_self(void);
 
 /* Of any process; false if this pid does not exist. */
-bool process_mark(int64_t pid, struct process_mark *out);
+bool process_identity(int64_t pid, struct process_identity *out);
 
 /* Whether this very process still runs. A zombie does not: it can do nothing
  * more. */
-bool process_is_alive(const struct process_mark *m);
+bool process_is_alive(const struct process_identity *m);
 
 /* A pidfd of the process with this identity, in this boot; -1: it is gone. */
 int process_pidfd(int64_t pid, int64_t start_ticks);

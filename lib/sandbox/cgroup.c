@@ -229,7 +229,7 @@ static bool look_first(const char *name, const char *proc)
 	return access(dir, W_OK) == 0;
 }
 
-void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS])
+void cgroup_probe(pid_t pid, bool has[CGROUP_LIMITS])
 {
 	char proc[48];
 

@@ -61,7 +61,7 @@ void cgroup_each_empty(const char *prefix,
 
 /* Read-only: which of them a supervisor with this pid provides, or could
  * provide. */
-void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);
+void cgroup_probe(pid_t pid, bool has[CGROUP_LIMITS]);
 
 /* Which limits are available, and where; returns whether all requested ones
  * are. A default that cannot be enforced is left out. */

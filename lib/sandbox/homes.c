@@ -19,7 +19,7 @@ bool path_is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
 }
 
-bool homes_hold(const struct homes *h, const char *path)
+bool homes_contain(const struct homes *h, const char *path)
 {
 	for (int i = 0; i < h->n; i++)
 		if (path_is_below(path, h->dir[i]))
@@ -50,7 +50,7 @@ void homes_list(struct homes *h, const char *home)
 	*h = (struct homes){.dir = {"/home", "/root"}, .n = 2};
 	if (!home || home[0] != '/' || strlen(home) >= PATH_MAX)
 		return; /* no process can open a longer path */
-	if (is_personal(home) && !homes_hold(h, home))
+	if (is_personal(home) && !homes_contain(h, home))
 		h->dir[h->n++] = home;
 	for (size_t i = 0; i < NKEYS; i++)
 		snprintf(h->key[h->nkeys++], sizeof h->key[0], "%s/%s", home,

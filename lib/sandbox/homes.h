@@ -25,6 +25,6 @@ void homes_list(struct homes *h, const char *home);
 
 /* The path itself, or a path below it. */
 bool path_is_below(const char *path, const char *dir);
-bool homes_hold(const struct homes *h, const char *path);
+bool homes_contain(const struct homes *h, const char *path);
 
 #endif

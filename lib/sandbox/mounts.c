@@ -283,7 +283,7 @@ static bool is_hidden(const struct mounts *m, const char *path)
 	       path_is_below(path, "/tmp") || path_is_below(path, "/dev") ||
 	       path_is_below(path, "/proc") ||
 	       (p->hidden && path_is_below(path, p->hidden)) ||
-	       (p->homes && homes_hold(p->homes, path));
+	       (p->homes && homes_contain(p->homes, path));
 }
 
 static bool add_socket(struct mounts *m, char *list, size_t *used,

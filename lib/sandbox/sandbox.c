@@ -32,7 +32,7 @@ static int make_files(struct sandbox *b, const struct sandbox_plan *p,
 {
 	struct sandbox_offer o;
 
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	if (o.landlock == 0)
 		return 0;
 	return rules_make(b->rules, RULES_COMMAND, p, b, &b->files, e);
@@ -52,7 +52,7 @@ static int make_filter(struct sandbox *b, enum sandbox_network network,
 {
 	struct sandbox_offer o;
 
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	if (!o.filter)
 		return 0;
 	b->filter = seccomp_get(filter_of(b, network), e);
@@ -167,7 +167,7 @@ static int restrict_calls(enum seccomp_for who, struct err *e)
 	const struct sock_fprog *filter;
 	struct sandbox_offer o;
 
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	if (!o.filter)
 		return 0;
 	filter = seccomp_get(who, e);

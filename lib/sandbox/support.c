@@ -11,7 +11,7 @@
 
 #define ABI_SIGNALS 6
 
-void sandbox_look(struct sandbox_offer *o)
+void sandbox_detect(struct sandbox_offer *o)
 {
 	const unsigned errno_action = SECCOMP_RET_ERRNO;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
@@ -34,7 +34,7 @@ void sandbox_probe(struct sandbox_offer *o)
 	struct namespaces s = NAMESPACES_NONE;
 	struct err e;
 
-	sandbox_look(o);
+	sandbox_detect(o);
 	o->namespaces = namespaces_make(&s, &p, &e) == 0;
 	o->pids = o->namespaces && s.pid >= 0;
 	namespaces_drop(&s);

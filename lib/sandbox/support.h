@@ -19,7 +19,7 @@ struct sandbox_offer {
 };
 
 /* Without namespaces: for callers that will find out about them anyway. */
-void sandbox_look(struct sandbox_offer *o);
+void sandbox_detect(struct sandbox_offer *o);
 
 /* All of it. */
 void sandbox_probe(struct sandbox_offer *o);

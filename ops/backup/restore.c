@@ -52,7 +52,8 @@ static int refuse_workers(struct sql *db, struct err *e)
 	int rc = 0;
 
 	for (int i = 0; !rc && i < n; i++) {
-		struct process_mark m = {rows[i].pid, rows[i].start_ticks, ""};
+		struct process_identity m = {rows[i].pid, rows[i].start_ticks,
+					     ""};
 
 		if (rows[i].pid == OPT_NONE || !rows[i].boot_id)
 			continue;

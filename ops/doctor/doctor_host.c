@@ -113,7 +113,7 @@ static void check_limits(struct doctor *d, pid_t pid)
 		[CGROUP_PIDS] = "pids"};
 	bool has[CGROUP_LIMITS];
 
-	cgroup_look(pid, has);
+	cgroup_probe(pid, has);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (!has[i])
 			doctor_report(

@@ -2,7 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 #include "schema/control/control.h"
 
@@ -15,17 +15,17 @@ int agents_missing(struct sql *db, const char *name, struct err *e)
 {
 	struct agent_name_list_in in = {.count = NAMES_MAX};
 	struct agent_name_list_row *rows;
-	struct nearest near;
+	struct suggestion near;
 	struct arena a = {0};
 	struct err ignored;
 	const char *meant;
 	int n = sql_collect(db, Q_AGENT_NAME_LIST, &in, NAMES_MAX, &rows, &a,
 			    &ignored);
 
-	nearest_begin(&near, name);
+	suggest_begin(&near, name);
 	for (int i = 0; i < n; i++)
-		nearest_offer(&near, rows[i].name);
-	meant = nearest_end(&near);
+		suggest_candidate(&near, rows[i].name);
+	meant = suggest_end(&near);
 	if (meant)
 		err_set(e, ERR_NOTFOUND,
 			"there is no agent '%s'; did you mean '%s'?",

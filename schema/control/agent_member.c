@@ -1,7 +1,7 @@
 /* Which members a definition may have. */
 #include "schema/control/agent.h"
 
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 
 #include <string.h>
@@ -34,16 +34,16 @@ static bool is_known(const char *name)
 
 static const char *guess(const char *name)
 {
-	struct nearest near;
+	struct suggestion near;
 
 	for (size_t i = 0; i < sizeof inners / sizeof *inners; i++)
 		if (!strcmp(inners[i].name, name) ||
 		    !strcmp(inners[i].full, name))
 			return inners[i].full;
-	nearest_begin(&near, name);
+	suggest_begin(&near, name);
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		nearest_offer(&near, known[i]);
-	return nearest_end(&near);
+		suggest_candidate(&near, known[i]);
+	return suggest_end(&near);
 }
 
 static int refuse_member(const char *what, const char *name, struct err *e)

@@ -14,10 +14,10 @@
 #define KV_KEY_MAX   512
 #define KV_VALUE_MAX 65536
 
-static struct process_mark mark_of(const struct supervisor_row *row)
+static struct process_identity mark_of(const struct supervisor_row *row)
 {
-	struct process_mark m = {.pid = row->pid,
-				 .start_ticks = row->start_ticks};
+	struct process_identity m = {.pid = row->pid,
+				     .start_ticks = row->start_ticks};
 
 	snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
 	return m;
@@ -27,7 +27,7 @@ int control_supervisor(struct sql *db, struct supervisor_row *row,
 		       struct arena *a, struct err *e)
 {
 	int found = sql_get(db, Q_SUPERVISOR_GET, NULL, row, a, e);
-	struct process_mark m;
+	struct process_identity m;
 	struct err ignored;
 	int64_t version = 0;
 
@@ -45,7 +45,7 @@ int control_supervisor(struct sql *db, struct supervisor_row *row,
 
 static bool is_self(const struct supervisor_row *row)
 {
-	struct process_mark self = process_self();
+	struct process_identity self = process_self();
 
 	return row->pid == self.pid && row->start_ticks == self.start_ticks &&
 	       !strcmp(row->boot_id, self.boot_id);
@@ -106,7 +106,7 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 static int take_lock(struct sql *db, const char *program, int64_t *epoch,
 		     struct err *e)
 {
-	struct process_mark self = process_self();
+	struct process_identity self = process_self();
 	struct supervisor_row row = {.pid = self.pid,
 				     .start_ticks = self.start_ticks,
 				     .boot_id = self.boot_id,
@@ -129,7 +129,7 @@ int control_lock(struct sql *db, const char *program, int64_t *epoch,
 
 int control_unlock(struct sql *db, struct err *e)
 {
-	struct process_mark self = process_self();
+	struct process_identity self = process_self();
 	struct supervisor_clear_in in = {.pid = self.pid,
 					 .start_ticks = self.start_ticks};
 

@@ -160,8 +160,8 @@ void invocation_judge(struct invocation_row *row, const struct run_row *run)
 
 void run_judge_from_outside(struct run_row *row, bool supervised)
 {
-	struct process_mark m = {.pid = row->pid,
-				 .start_ticks = row->start_ticks};
+	struct process_identity m = {.pid = row->pid,
+				     .start_ticks = row->start_ticks};
 	/* a supervisor is about to make the one that it has not noted yet */
 	struct run_signs s = {.supervised = supervised,
 			      .has_worker = supervised};

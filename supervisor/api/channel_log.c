@@ -5,7 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
-#include "lib/os/rotated.h"
+#include "lib/os/rotated_log.h"
 #include "schema/control/channel/channel.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -33,7 +33,7 @@ static int read_both(const char *path, struct buf *b, struct err *e)
 {
 	int fds[2], rc = 0;
 
-	rotated_open(path, fds);
+	rotated_log_open(path, fds);
 	for (int i = 0; i < 2; i++) {
 		if (fds[i] < 0)
 			continue;

@@ -77,7 +77,7 @@ static int run_spawner(int fd, pid_t *pid, struct err *e)
 /* --- reports ------------------------------------------------------------- */
 
 /* Returns 1 for a packet, 0 if there is none, -1 at the end. */
-static int receive_event(int sock, struct spawn_told *t, int *fd)
+static int receive_event(int sock, struct spawn_event *t, int *fd)
 {
 	union {
 		struct cmsghdr align;
@@ -154,7 +154,7 @@ static void flush(struct spawn *s);
 static void on_poll(uv_poll_t *h, int status, int events)
 {
 	struct spawn *s = h->data;
-	struct spawn_told t;
+	struct spawn_event t;
 	int fd, got = 1;
 
 	while (status == 0 && (events & UV_READABLE) && got == 1) {

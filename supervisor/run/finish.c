@@ -47,8 +47,8 @@ static enum run_pending_state reported_state(const struct active_run *l,
 		return RUN_PENDING_TIMED_OUT;
 	if (r == REASON_stopped || r == REASON_supervisor_lost)
 		return RUN_PENDING_QUEUED; /* not the fault of the run */
-	return run_pending_failed(r < REASONS && reason_again(r), l->attempt,
-				  l->max_attempts);
+	return run_pending_failed(r < REASONS && reason_is_retryable(r),
+				  l->attempt, l->max_attempts);
 }
 
 /* Is the end in the agent file? Not if the worker could not or was not allowed

@@ -194,7 +194,7 @@ void prefork_drop(struct supervisor *s)
 	prefork_postpone(s);
 }
 
-void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+void prefork_on_spawn_event(struct supervisor *s, const struct spawn_event *t,
 			    int pidfd)
 {
 	struct preforked *one = find_preforked(&s->runs->prefork, t->run);

@@ -50,7 +50,7 @@ int64_t prefork_ready(const struct supervisor *s);
 void prefork_postpone(struct supervisor *s);
 
 /* Handles a report of the spawner about a preforked worker. Takes pidfd. */
-void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+void prefork_on_spawn_event(struct supervisor *s, const struct spawn_event *t,
 			    int pidfd);
 
 /* A child of the spawner exited. Returns whether it was a preforked worker. */

@@ -136,8 +136,8 @@ static void apply_recorded_end(struct active_run *l,
 	if (r == REASONS)
 		return;
 	if (recorded == RUN_PENDING_NONE || recorded == RUN_PENDING_FAILED)
-		recorded = run_pending_failed(reason_again(r), l->attempt,
-					      l->max_attempts);
+		recorded = run_pending_failed(reason_is_retryable(r),
+					      l->attempt, l->max_attempts);
 	if (recorded == RUN_PENDING_SUCCEEDED ||
 	    l->pending_state == RUN_PENDING_FAILED ||
 	    l->pending_state == RUN_PENDING_QUEUED) {

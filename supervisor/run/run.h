@@ -16,7 +16,7 @@ int runs_listen(struct supervisor *s, struct err *e);
 
 /* terminate.c: reports of the spawner about workers. on_spawn_event takes
  * pidfd. */
-void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd);
+void on_spawn_event(void *arg, const struct spawn_event *t, int pidfd);
 void on_spawner_lost(void *arg);
 
 void runs_tick(struct supervisor *s);

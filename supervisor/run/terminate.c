@@ -301,7 +301,7 @@ void record_worker_pid(struct active_run *l)
 
 static void note_exit(struct active_run *l, void *arg)
 {
-	const struct spawn_told *t = arg;
+	const struct spawn_event *t = arg;
 
 	if (l->pid != t->pid)
 		return;
@@ -310,14 +310,14 @@ static void note_exit(struct active_run *l, void *arg)
 		active_run_on_exit(l);
 }
 
-void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
+void on_spawn_event(void *arg, const struct spawn_event *t, int pidfd)
 {
 	struct supervisor *s = arg;
 	struct active_run *l = active_run_find(&s->runs->active, t->run);
 	char why[128];
 
 	if (t->kind == SPAWN_EXITED) {
-		struct spawn_told copy = *t;
+		struct spawn_event copy = *t;
 
 		if (!prefork_on_exit(s, t->pid))
 			active_run_each(&s->runs->active, note_exit, &copy);

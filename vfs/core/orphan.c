@@ -13,17 +13,17 @@
 /* Start time of a process in clock ticks since boot; 0 if there is none. */
 static int64_t start_of(int64_t pid)
 {
-	struct process_mark m;
+	struct process_identity m;
 
-	return process_mark(pid, &m) ? m.start_ticks : 0;
+	return process_identity(pid, &m) ? m.start_ticks : 0;
 }
 
 /* A killed process that its parent has not reaped holds nothing. */
 static bool is_alive(const struct vfs_owner *o)
 {
-	struct process_mark m;
+	struct process_identity m;
 
-	return process_mark(o->pid, &m) && m.start_ticks == o->start &&
+	return process_identity(o->pid, &m) && m.start_ticks == o->start &&
 	       process_is_alive(&m);
 }
 

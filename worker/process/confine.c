@@ -101,7 +101,7 @@ static int confine_self(struct run *r, const struct sandbox_plan *p,
 {
 	struct sandbox_offer o;
 
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	o.namespaces = o.pids = true;
 	return check_offer(r, &o, e) || sandbox_self(p, e) ? -1 : 0;
 }
@@ -237,7 +237,7 @@ int confine_commands(struct run *r, struct err *e)
 		return -1;
 	r->box = &c->box;
 	tree_has_init(r->box->space.init);
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	o.namespaces = r->box->space.mnt >= 0;
 	o.error = o.namespaces ? NULL : r->box->no_space.text;
 	o.pids = r->box->space.pid >= 0;

@@ -24,7 +24,7 @@ static void show_place(struct programs *p, const char *place)
 {
 	const char *own = p->home;
 
-	if (!homes_hold(&p->homes, place) || access(place, F_OK) ||
+	if (!homes_contain(&p->homes, place) || access(place, F_OK) ||
 	    (own && (path_is_below(place, own) || path_is_below(own, place))))
 		return;
 	for (int i = 0; i < p->homes.n; i++)
@@ -70,7 +70,7 @@ static void show_program(struct programs *p, const char *path)
 	char real[PATH_MAX], *modules;
 
 	show_place(p, path);
-	if (!realpath(path, real) || !homes_hold(&p->homes, real))
+	if (!realpath(path, real) || !homes_contain(&p->homes, real))
 		return;
 	show_place(p, real);
 	modules = strstr(real, MODULES);

@@ -46,13 +46,13 @@ static char worker_name[] = WORKER_NAME, shim_name[] = SHIM_NAME;
 
 /* Sends a packet, with a descriptor unless fd is -1. skepd being gone is seen
  * by the next receive. */
-static void send_spawn_event(const struct spawn_told *t, int fd)
+static void send_spawn_event(const struct spawn_event *t, int fd)
 {
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct spawn_told copy = *t;
+	struct spawn_event copy = *t;
 	struct iovec iov = {&copy, sizeof copy};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	struct cmsghdr *c;
@@ -182,7 +182,7 @@ static void become_shim(const struct spawn_request *ask, const int *fds)
 }
 
 static pid_t start_process(const struct spawn_request *ask, const int *fds,
-			   struct spawn_told *told)
+			   struct spawn_event *told)
 {
 	int cgroup = make_cgroup(ask->cgroup);
 	pid_t pid;
@@ -207,8 +207,8 @@ static pid_t start_process(const struct spawn_request *ask, const int *fds,
 
 static void spawn(const struct spawn_request *ask, const int *fds)
 {
-	struct spawn_told told = {.kind = SPAWN_FAILED,
-				  .attempt = ask->attempt};
+	struct spawn_event told = {.kind = SPAWN_FAILED,
+				   .attempt = ask->attempt};
 	struct proc_stat st = {0};
 	struct err e;
 	int pidfd = -1;
@@ -238,7 +238,7 @@ static void spawn(const struct spawn_request *ask, const int *fds)
 
 static void reap(void)
 {
-	struct spawn_told told = {.kind = SPAWN_EXITED};
+	struct spawn_event told = {.kind = SPAWN_EXITED};
 	int status;
 	pid_t pid;
 

@@ -86,7 +86,7 @@ static int check_offer(const struct plugin_start *s, struct err *e)
 	struct sandbox_offer o;
 	int rc;
 
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	o.namespaces = space->mnt >= 0;
 	o.error = o.namespaces ? NULL : s->box.no_space.text;
 	o.pids = space->pid >= 0;

@@ -48,7 +48,7 @@ static int workspace_key(struct run *r, const char **out, struct err *e)
 static int mark(struct run *r, const char *place, const char *state,
 		struct err *e)
 {
-	struct process_mark me = process_self();
+	struct process_identity me = process_self();
 	struct workspace_setup_put_in row = {
 		.place = place,
 		.state = state,
@@ -67,8 +67,8 @@ static int mark(struct run *r, const char *place, const char *state,
 
 static bool is_ours_or_dead(const struct workspace_setup_get_row *row)
 {
-	struct process_mark owner = {.pid = row->pid,
-				     .start_ticks = row->start_ticks};
+	struct process_identity owner = {.pid = row->pid,
+					 .start_ticks = row->start_ticks};
 
 	snprintf(owner.boot_id, sizeof owner.boot_id, "%s", row->boot_id);
 	return row->pid == getpid() || !process_is_alive(&owner);

@@ -128,7 +128,7 @@ void plugin_wait_all(struct supervisor *s);
 
 /* Reports of the spawner. False: it is not about a plugin. The pidfd, or -1, is
  * taken. */
-bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_event *t,
 			   int pidfd);
 void plugin_on_spawner_lost(struct supervisor *s);
 

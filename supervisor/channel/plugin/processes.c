@@ -49,7 +49,7 @@ void plugin_processes_fini(struct plugin_processes *p)
 }
 
 void plugin_processes_spawned(struct plugin_processes *p,
-			      const struct spawn_told *t, int pidfd)
+			      const struct spawn_event *t, int pidfd)
 {
 	p->spawn = PLUGIN_SPAWNED;
 	p->shim = t->pid;

@@ -38,7 +38,7 @@ void plugin_processes_fini(struct plugin_processes *p);
 
 /* Records the spawner's answer. Takes pidfd. */
 void plugin_processes_spawned(struct plugin_processes *p,
-			      const struct spawn_told *t, int pidfd);
+			      const struct spawn_event *t, int pidfd);
 /* The spawner died before it answered: assumes that the shim was started. */
 void plugin_processes_assume(struct plugin_processes *p,
 			     const struct process_roots *roots);

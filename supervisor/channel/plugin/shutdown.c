@@ -239,7 +239,7 @@ static void kill_unwanted(int pidfd)
 	close(pidfd);
 }
 
-bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_event *t,
 			   int pidfd)
 {
 	struct plugin_exit *l;

@@ -14,7 +14,7 @@
 
 static void we_are_alive_under_our_own_mark(void **state)
 {
-	struct process_mark self = process_self();
+	struct process_identity self = process_self();
 
 	(void)state;
 	assert_int_equal(self.pid, getpid());
@@ -25,7 +25,7 @@ static void we_are_alive_under_our_own_mark(void **state)
 
 static void a_pid_that_was_used_again_is_another_process(void **state)
 {
-	struct process_mark m = process_self();
+	struct process_identity m = process_self();
 
 	(void)state;
 	m.start_ticks--;
@@ -37,7 +37,7 @@ static void a_pid_that_was_used_again_is_another_process(void **state)
 
 static void a_zombie_is_dead_and_so_is_nobody(void **state)
 {
-	struct process_mark m;
+	struct process_identity m;
 	pid_t pid = fork();
 
 	(void)state;
@@ -45,21 +45,21 @@ static void a_zombie_is_dead_and_so_is_nobody(void **state)
 		pause();
 		_exit(0);
 	}
-	assert_true(process_mark(pid, &m));
+	assert_true(process_identity(pid, &m));
 	assert_true(process_is_alive(&m));
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
 	assert_false(process_is_alive(&m));
 	waitpid(pid, NULL, 0);
 	assert_false(process_is_alive(&m));
-	assert_false(process_mark(pid, &m));
-	assert_false(process_mark(0, &m));
-	assert_false(process_mark(-1, &m));
+	assert_false(process_identity(pid, &m));
+	assert_false(process_identity(0, &m));
+	assert_false(process_identity(-1, &m));
 }
 
 static void a_name_with_brackets_and_blanks_does_not_confuse(void **state)
 {
-	struct process_mark m = process_self();
+	struct process_identity m = process_self();
 
 	(void)state;
 	assert_int_equal(prctl(PR_SET_NAME, ") R 1 2 3 ("), 0);

@@ -249,7 +249,7 @@ static void a_process_reaches_its_own_file_and_no_other(void **state)
 	struct sandbox_offer o;
 
 	(void)state;
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	if (o.landlock == 0 || !o.filter)
 		skip();
 	assert_non_null(mkdtemp(dir));

@@ -42,7 +42,7 @@ static int judge_box(struct trial *t)
 	struct err e;
 	int rc, lacks;
 
-	sandbox_look(&o);
+	sandbox_detect(&o);
 	o.namespaces = t->box.space.mnt >= 0;
 	o.error = o.namespaces ? NULL : t->box.no_space.text;
 	o.pids = t->box.space.pid >= 0;

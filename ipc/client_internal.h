@@ -1,5 +1,5 @@
-#ifndef IPC_CLIENT_IMPL_H
-#define IPC_CLIENT_IMPL_H
+#ifndef IPC_CLIENT_INTERNAL_H
+#define IPC_CLIENT_INTERNAL_H
 
 #include "ipc/client.h"
 #include "lib/base/arena.h"

@@ -1,5 +1,5 @@
 /* The candidate with the fewest typing errors. */
-#include "lib/base/nearest.h"
+#include "lib/base/suggest.h"
 
 #include <string.h>
 
@@ -35,12 +35,12 @@ static unsigned distance(const char *a, const char *b)
 	return d[n][m];
 }
 
-void nearest_begin(struct nearest *n, const char *word)
+void suggest_begin(struct suggestion *n, const char *word)
 {
-	*n = (struct nearest){.word = word, .distance = WORD_MAX};
+	*n = (struct suggestion){.word = word, .distance = WORD_MAX};
 }
 
-void nearest_offer(struct nearest *n, const char *candidate)
+void suggest_candidate(struct suggestion *n, const char *candidate)
 {
 	size_t len = strlen(n->word);
 	unsigned d = distance(n->word, candidate);
@@ -53,7 +53,7 @@ void nearest_offer(struct nearest *n, const char *candidate)
 	}
 }
 
-const char *nearest_end(const struct nearest *n)
+const char *suggest_end(const struct suggestion *n)
 {
 	size_t len = strlen(n->word);
 

@@ -1,7 +1,7 @@
 /* Reading a log that is rotated meanwhile. */
 #include "lib/base/buf.h"
 #include "lib/os/file.h"
-#include "lib/os/rotated.h"
+#include "lib/os/rotated_log.h"
 #include "tests/support/temp.h"
 
 #include <fcntl.h>
@@ -21,14 +21,14 @@
 
 static struct temp dir;
 
-static int set_up_rotated(void **state)
+static int set_up_rotated_log(void **state)
 {
 	(void)state;
 	temp_make(&dir);
 	return 0;
 }
 
-static int tear_down_rotated(void **state)
+static int tear_down_rotated_log(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -54,7 +54,7 @@ static void read_both(const char *path, struct buf *b)
 	struct err e;
 	int fds[2];
 
-	rotated_open(path, fds);
+	rotated_log_open(path, fds);
 	for (int i = 0; i < 2; i++) {
 		if (fds[i] < 0)
 			continue;
@@ -106,7 +106,7 @@ static void what_is_not_there_is_not_opened(void **state)
 
 	(void)state;
 	snprintf(path, sizeof path, "%s/none", dir.path);
-	rotated_open(path, fds);
+	rotated_log_open(path, fds);
 	assert_int_equal(fds[0], -1);
 	assert_int_equal(fds[1], -1);
 }
@@ -118,5 +118,6 @@ int main(void)
 		cmocka_unit_test(what_is_not_there_is_not_opened),
 	};
 
-	return cmocka_run_group_tests(tests, set_up_rotated, tear_down_rotated);
+	return cmocka_run_group_tests(tests, set_up_rotated_log,
+				      tear_down_rotated_log);
 }

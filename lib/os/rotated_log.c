@@ -1,4 +1,4 @@
-#include "lib/os/rotated.h"
+#include "lib/os/rotated_log.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -32,7 +32,7 @@ static void close_both(const int fds[2])
 			close(fds[i]);
 }
 
-void rotated_open(const char *path, int fds[2])
+void rotated_log_open(const char *path, int fds[2])
 {
 	char former[PATH_MAX + 8];
 
