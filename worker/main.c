@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 	if ((argc == 3 || argc == 4) && strcmp(argv[1], "--mcp") == 0)
 		return mcp_serve(argv[2], argc == 4 ? argv[3] : NULL);
 	if (argc == 3 && strcmp(argv[1], "--try") == 0)
-		return acp_try(argv[2]);
+		return acp_probe(argv[2]);
 	if (argc > 1 || isatty(START_FD)) {
 		fprintf(stderr, "skep-worker is started by skepd, with a "
 				"message on its standard input\n");

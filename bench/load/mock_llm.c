@@ -99,7 +99,7 @@ static void *visit(void *arg)
 	return NULL;
 }
 
-static void welcome(struct mock_llm *t, int fd)
+static void accept_peer(struct mock_llm *t, int fd)
 {
 	struct visit *v = malloc(sizeof *v);
 	pthread_attr_t small;
@@ -130,7 +130,7 @@ static void *serve_requests(void *arg)
 	while ((fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0 ||
 	       errno == EINTR || errno == ECONNABORTED)
 		if (fd >= 0)
-			welcome(t, fd);
+			accept_peer(t, fd);
 	return NULL;
 }
 

@@ -73,7 +73,7 @@ static bool read_requests(struct sink *s, struct peer *p)
 	return p->n < ROOM;
 }
 
-static void welcome(struct sink *s)
+static void accept_peer(struct sink *s)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
 	struct peer *p = calloc(1, sizeof *p);
@@ -93,7 +93,7 @@ static void welcome(struct sink *s)
 	epoll_ctl(s->poll, EPOLL_CTL_ADD, p->fd, &ev);
 }
 
-static void farewell(struct sink *s, struct peer *p)
+static void close_peer(struct sink *s, struct peer *p)
 {
 	struct peer **at = &s->peers;
 
@@ -123,9 +123,9 @@ static void *serve_peers(void *arg)
 			if (who == &s->quit)
 				return NULL;
 			if (who == &s->listener)
-				welcome(s);
+				accept_peer(s);
 			else if (!read_requests(s, who))
-				farewell(s, who);
+				close_peer(s, who);
 		}
 	}
 }
@@ -179,7 +179,7 @@ void sink_close(struct sink *s)
 	(void)!write(s->quit, &one, sizeof one);
 	pthread_join(s->thread, NULL);
 	while (s->peers)
-		farewell(s, s->peers);
+		close_peer(s, s->peers);
 	close(s->listener);
 	close(s->poll);
 	close(s->quit);

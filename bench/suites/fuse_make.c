@@ -89,7 +89,7 @@ static int build(const char *dir, struct samples *times, struct err *e)
 	return 0;
 }
 
-static void conclude(struct bench_run *r, const struct samples times[2])
+static void print_summary(struct bench_run *r, const struct samples times[2])
 {
 	double ours = samples_median(&times[0]),
 	       disk = samples_median(&times[1]);
@@ -116,7 +116,7 @@ int fuse_make(struct bench_run *r, const char *const dirs[2], struct err *e)
 		rc = build(dirs[i % 2], &times[i % 2], e);
 	}
 	if (rc == 0 && !bench_stopped(r))
-		conclude(r, times);
+		print_summary(r, times);
 	if (rc == 0 || e->code != ERR_UNSUPPORTED)
 		return rc;
 	bench_print(r, "make -j2: skipped: %s.", e->text);

@@ -161,7 +161,8 @@ static void row(struct bench_run *r, const char *what,
 		    sides > 1 ? samples_median(&of[1]) : 0.0);
 }
 
-static void conclude(struct bench_run *r, const struct read_times *t, int sides)
+static void print_summary(struct bench_run *r, const struct read_times *t,
+			  int sides)
 {
 	bench_table(r, "Reading without a cache, ms", "what|ours|bindfs");
 	row(r, "one file of 100 MiB", t->large, sides);
@@ -190,6 +191,6 @@ int fuse_read(struct bench_run *r, const char *const dirs[2], int sides,
 			return -1;
 	measure_reads(r, dirs, sides, &t);
 	if (!bench_stopped(r))
-		conclude(r, &t, sides);
+		print_summary(r, &t, sides);
 	return 0;
 }

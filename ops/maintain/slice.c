@@ -26,7 +26,7 @@ static void learn(struct slice *s, int64_t ns)
 
 /* Sleeps as long as it worked, so that others wait for at most half of the
  * time. */
-static void breathe(int64_t ns)
+static void yield_to_writers(int64_t ns)
 {
 	struct timespec t = {0, ns < 20 * MS ? (long)ns : (long)(20 * MS)};
 
@@ -67,7 +67,7 @@ int slice_run(struct slice *s, struct sql *db, slice_step *step, void *arg,
 		return -1;
 	began = s->clock();
 	n = sql_leave(db, steps(s, db, step, arg, e), e);
-	breathe(s->clock() - began);
+	yield_to_writers(s->clock() - began);
 	return n;
 }
 

@@ -115,7 +115,7 @@ int artifact_sweep(struct sql *db, int64_t age, int max, struct err *e);
 
 /* Whether run has an artifact for each of the n paths; if not, ERR_INVALID with
  * the ones that are missing named. */
-int artifact_check_contract(struct sql *db, const char *run,
+int artifact_check_required(struct sql *db, const char *run,
 			    const char *const *paths, size_t n, struct err *e);
 
 #endif

@@ -245,7 +245,7 @@ int artifact_sweep(struct sql *db, int64_t age, int max, struct err *e)
 	return total;
 }
 
-int artifact_check_contract(struct sql *db, const char *run,
+int artifact_check_required(struct sql *db, const char *run,
 			    const char *const *paths, size_t n, struct err *e)
 {
 	struct buf missing = BUF_MAX(300);

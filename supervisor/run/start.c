@@ -110,7 +110,7 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	return 0;
 }
 
-/* The agent's contract, and what its workspace needs; see worker/run/contract.h
+/* The agent's contract, and what its workspace needs; see worker/run/outputs.h
  * and worker/workspace/bootstrap.h. */
 static void make_contract(struct claim *c, const cJSON *spec)
 {

@@ -230,8 +230,8 @@ static void make_template(void)
 
 	test_agent_open(&f, temp_join(&dir, FILE_NAME));
 	test_writer_open(&w, &f, "s");
-	test_say(&w, "one");
-	test_say(&w, "two");
+	test_append_message(&w, "one");
+	test_append_message(&w, "two");
 	if (session_patch(&f, "s", "{\"meta\":{\"a\":1}}", 0, &row, &a, &e))
 		fail_msg("%s", e.text);
 	arena_fini(&a);

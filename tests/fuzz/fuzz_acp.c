@@ -91,7 +91,7 @@ static void talk_to(struct acp *x, const uint8_t *data, size_t size)
 		require(exec_output_end(&x->subprocess.output, "done", &e) ==
 			0);
 		require(acp_close_calls(x, "done", &e) == 0);
-		require(acp_take_up(x, x->end, &e) == 0);
+		require(acp_begin_next_run(x, x->end, &e) == 0);
 		require(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
 	}
 	acp_cancel(x);

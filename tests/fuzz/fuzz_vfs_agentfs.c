@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		fuzz_damage(file, good, good_n, NULL, 0);
 	if (vfs_import_agentfs(v, file, &p, &e)) {
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 		assert(e.code != ERR_INTERNAL);
 	}
 	assert(!vfs_check(db, &c, &e) && c.found == 0);

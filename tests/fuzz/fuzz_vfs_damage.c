@@ -64,12 +64,12 @@ static int read_found(void *arg, const struct vfs_found *f, struct err *e)
 		     at += VFS_CHUNK)
 			if (vfs_pread(v, f->attr.ino, room, sizeof room, at,
 				      &why) < 0)
-				fuzz_told(&why);
+				fuzz_check_error(&why);
 	if (S_ISLNK(f->attr.mode) && vfs_readlink(v, f->attr.ino, &b, &why))
-		fuzz_told(&why);
+		fuzz_check_error(&why);
 	buf_clear(&b);
 	if (vfs_listxattr(v, f->attr.ino, &b, &why))
-		fuzz_told(&why);
+		fuzz_check_error(&why);
 	buf_fini(&b);
 	return 0;
 }
@@ -81,15 +81,15 @@ static void use(struct vfs *v)
 	struct err e;
 
 	if (vfs_visit(v, "", read_found, v, &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	if (vfs_write_file(v, "d/big", (struct blob){"other", 5}, &how, &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	if (vfs_move(v, "d", "moved", 0, &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	if (vfs_rollback_to(v, "s", &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	if (vfs_export_agentfs(v, out, &p, &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	fuzz_remove(out);
 }
 
@@ -99,7 +99,7 @@ static void open_and_use(struct sql *db, const char *name)
 	struct err e;
 
 	if (vfs_open(&v, db, name, "fuzz", &e)) {
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 		return;
 	}
 	use(v);
@@ -117,14 +117,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_remove(file);
 	fuzz_damage(file, good, good_n, data, size);
 	if (db_open(&db, file, &agent_schema, 0, &e)) {
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 		return 0;
 	}
 	open_and_use(db, "main");
 	open_and_use(db, "main@s");
 	open_and_use(db, "fork");
 	if (vfs_check(db, &c, &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	sql_close(db);
 	return 0;
 }

@@ -246,7 +246,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_damage(file, good, good_n, bytes ? data + 1 : NULL,
 			    bytes ? size - 1 : 0);
 	if (vfs_import_sqlar(v, file, &p, &e)) {
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 		assert(e.code != ERR_INTERNAL);
 	} else {
 		check_taken(&p);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    lseek(fd, 0, SEEK_SET) < 0)
 		abort();
 	if (vfs_import_tar(v, fd, &p, &e))
-		fuzz_told(&e);
+		fuzz_check_error(&e);
 	close(fd);
 	assert(!vfs_check(db, &c, &e) && c.found == 0);
 	assert(!vfs_readdir(v, VFS_ROOT, &d, &e));

@@ -28,7 +28,7 @@ void test_writer_open(struct writer *w, struct agent_file *f, const char *key)
 		fail_msg("%s", e.text);
 }
 
-int64_t test_say(struct writer *w, const char *text)
+int64_t test_append_message(struct writer *w, const char *text)
 {
 	struct event_ref ref;
 	struct err e = {0};

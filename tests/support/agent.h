@@ -9,7 +9,7 @@ void test_agent_open(struct agent_file *f, const char *path);
 void test_writer_open(struct writer *w, struct agent_file *f, const char *key);
 
 /* Appends a message whose text is `text`; its seq. */
-int64_t test_say(struct writer *w, const char *text);
+int64_t test_append_message(struct writer *w, const char *text);
 
 /* Texts of a session's path, one letter or word each, as "a b c". */
 const char *test_path(struct agent_file *f, const char *key);

@@ -133,7 +133,7 @@ void fuzz_fill(struct vfs *v)
 		abort();
 }
 
-void fuzz_told(const struct err *e)
+void fuzz_check_error(const struct err *e)
 {
 	assert(e->text[0] && !strchr(e->text, '\n'));
 }

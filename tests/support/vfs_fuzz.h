@@ -33,6 +33,6 @@ uint8_t *fuzz_read(const char *path, size_t *n);
 
 /* Whether a failure is told as it should be: aborts otherwise. */
 struct err;
-void fuzz_told(const struct err *e);
+void fuzz_check_error(const struct err *e);
 
 #endif

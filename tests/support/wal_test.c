@@ -23,7 +23,7 @@ void wal_script(struct sql *db, const char *text)
 		fail_msg("%s: %s", text, e.text);
 }
 
-void wal_say(const char *text)
+void wal_send(const char *text)
 {
 	if (sqlite3_exec(wal_other, text, NULL, NULL, NULL))
 		fail_msg("%s: %s", text, sqlite3_errmsg(wal_other));
@@ -63,7 +63,7 @@ int wal_begin(void **state)
 	assert_int_equal(sqlite3_open_v2(wal_path, &wal_other,
 					 SQLITE_OPEN_READWRITE, "unix"),
 			 SQLITE_OK);
-	wal_say("PRAGMA wal_autocheckpoint=0; PRAGMA busy_timeout=5000");
+	wal_send("PRAGMA wal_autocheckpoint=0; PRAGMA busy_timeout=5000");
 	assert_int_equal(wal_ask(wal_other, "SELECT count(*) FROM x"),
 			 FRAMES_MAX);
 	return 0;

@@ -22,7 +22,7 @@ int wal_end(void **state);
 	cmocka_unit_test_setup_teardown(test, wal_begin, wal_end)
 
 void wal_script(struct sql *db, const char *text);
-void wal_say(const char *text); /* to wal_other */
+void wal_send(const char *text); /* to wal_other */
 int64_t wal_ask(sqlite3 *db, const char *text);
 void wal_change_rows(struct sql *db, int rows);
 void wal_enter(struct sql *db, bool full);

@@ -51,7 +51,7 @@ int import_begin(struct import *im, struct vfs *v, struct vfs_transfer *port,
 }
 
 /* Commits now and then, so that other writers get their turn. */
-static int breathe(struct import *im, struct err *e)
+static int yield_to_writers(struct import *im, struct err *e)
 {
 	vfs_transfer_report(im->port);
 	if (im->pending < PART_NODES && im->pending_bytes < PART_BYTES)
@@ -256,7 +256,7 @@ int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 	im->port->nodes++;
 	im->pending++;
 	arena_reset(&im->mem);
-	return breathe(im, e);
+	return yield_to_writers(im, e);
 }
 
 int import_data(struct import *im, int64_t ino, const void *p, size_t n,
@@ -266,7 +266,7 @@ int import_data(struct import *im, int64_t ino, const void *p, size_t n,
 		return -1;
 	im->port->bytes += (int64_t)n;
 	im->pending_bytes += (int64_t)n;
-	return breathe(im, e);
+	return yield_to_writers(im, e);
 }
 
 int import_times(struct import *im, int64_t ino, const struct vfs_attr *a,

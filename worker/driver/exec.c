@@ -148,7 +148,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 	mark(MARK_command_started);
 	rc = serve_command(x, e);
 	mark(MARK_command_ended);
-	orphans_say(r);
+	orphans_report(r);
 	/* One that was told to end has had its time. */
 	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
 		     &r->child_status, &left) &&

@@ -240,9 +240,9 @@ static int rank(const struct permission_rule *r)
 	return r->permit == PERMIT_ASK ? 2 : 1;
 }
 
-enum permit permissions_judge(const struct permissions *p,
-			      const struct permission_subject *s,
-			      const char **rule)
+enum permit permissions_evaluate(const struct permissions *p,
+				 const struct permission_subject *s,
+				 const char **rule)
 {
 	const struct permission_rule *best = NULL;
 

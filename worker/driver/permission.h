@@ -62,9 +62,9 @@ void permissions_grant(struct permissions *p, enum permit permit,
 		       const char *kind, const char *pattern, struct arena *a);
 
 /* What is to be done; *rule is the text of the rule, NULL for the default. */
-enum permit permissions_judge(const struct permissions *p,
-			      const struct permission_subject *s,
-			      const char **rule);
+enum permit permissions_evaluate(const struct permissions *p,
+				 const struct permission_subject *s,
+				 const char **rule);
 
 /* The pattern that fits exactly what the subject is about, or NULL if that is
  * not one thing. */

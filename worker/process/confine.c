@@ -113,8 +113,8 @@ int confine_run(struct run *r, struct err *e)
 	if (read_spec(r, e))
 		return -1;
 	if (r->workspace) { /* of the run before, taken over */
-		disk_begin(r);
-		memory_begin(r);
+		disk_limit_begin(r);
+		oom_begin(r);
 	}
 	if (r->sandbox.mode == SANDBOX_OFF && namespaces_prepared()) {
 		namespaces_unprepare();
@@ -232,7 +232,7 @@ int confine_commands(struct run *r, struct err *e)
 	if (!c)
 		return -1;
 	mark(MARK_cgroup_limited);
-	memory_begin(r);
+	oom_begin(r);
 	if (sandbox_make(&c->box, &c->plan, e))
 		return -1;
 	r->box = &c->box;
@@ -244,7 +244,7 @@ int confine_commands(struct run *r, struct err *e)
 	return check_offer(r, &o, e);
 }
 
-void confine_let_go(struct run *r)
+void confine_kill(struct run *r)
 {
 	if (r->box)
 		sandbox_end(r->box);

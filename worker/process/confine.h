@@ -38,7 +38,7 @@ void confine_show_certificates(struct sandbox_paths *shown);
 
 /* After the last command: ends what is left in the sandbox, and does not wait
  * for that. confine_end does. */
-void confine_let_go(struct run *r);
+void confine_kill(struct run *r);
 void confine_end(struct run *r);
 
 #endif

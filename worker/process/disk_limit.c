@@ -81,7 +81,7 @@ static void add_place(struct disk *d, const char *path)
 	d->n++;
 }
 
-void disk_begin(struct run *r)
+void disk_limit_begin(struct run *r)
 {
 	const struct msg_start *s = r->start;
 	struct disk *d;
@@ -242,7 +242,7 @@ static void end_over_limit(struct run *r, int64_t added)
 	tree_signal(SIGKILL); /* time to say goodbye is time to write more */
 }
 
-void disk_look(struct run *r)
+void disk_limit_check(struct run *r)
 {
 	struct disk *d = r->disk;
 	int64_t now, left, added = 0, ms;
@@ -261,7 +261,7 @@ void disk_look(struct run *r)
 	d->next = now + (ms < LATE_MS ? ms : LATE_MS) * NS_PER_MS;
 }
 
-int64_t disk_wait(const struct run *r, int64_t ms)
+int64_t disk_limit_wait(const struct run *r, int64_t ms)
 {
 	int64_t left;
 

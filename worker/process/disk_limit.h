@@ -17,12 +17,12 @@
  */
 
 /* From now on. Nothing without a sandbox, or without such a limit. */
-void disk_begin(struct run *r);
+void disk_limit_begin(struct run *r);
 
 /* How long a wait of ms may be. */
-int64_t disk_wait(const struct run *r, int64_t ms);
+int64_t disk_limit_wait(const struct run *r, int64_t ms);
 
 /* Looks, if it is time. */
-void disk_look(struct run *r);
+void disk_limit_check(struct run *r);
 
 #endif

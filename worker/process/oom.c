@@ -14,7 +14,7 @@ struct memory {
 	int64_t seen; /* of those that were ended */
 };
 
-void memory_begin(struct run *r)
+void oom_begin(struct run *r)
 {
 	const char *dir = getenv(CGROUP_MEMORY_DIR);
 
@@ -27,7 +27,7 @@ void memory_begin(struct run *r)
 	r->memory->seen = cgroup_oom_read(r->memory->count);
 }
 
-bool memory_was_short(struct run *r)
+bool oom_occurred(struct run *r)
 {
 	struct memory *m = r->memory;
 	int64_t now = m ? cgroup_oom_read(m->count) : 0;
@@ -46,11 +46,11 @@ static bool by_death(enum reason reason)
 	       reason == REASON_agent_protocol;
 }
 
-void memory_judge(struct run *r, struct run_end *end)
+void oom_classify(struct run *r, struct run_end *end)
 {
 	char how[sizeof end->detail];
 
-	if (!by_death(end->reason) || !memory_was_short(r))
+	if (!by_death(end->reason) || !oom_occurred(r))
 		return;
 	end->reason = REASON_memory;
 	memcpy(how, end->detail, sizeof how);

@@ -11,12 +11,12 @@
  */
 
 /* Before commands start, and at the begin of a run that takes over others. */
-void memory_begin(struct run *r);
+void oom_begin(struct run *r);
 
 /* Was a process ended since this was asked last? */
-bool memory_was_short(struct run *r);
+bool oom_occurred(struct run *r);
 
 /* An end by a dead command becomes REASON_memory, if it was that. */
-void memory_judge(struct run *r, struct run_end *end);
+void oom_classify(struct run *r, struct run_end *end);
 
 #endif

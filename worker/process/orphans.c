@@ -55,7 +55,7 @@ int orphans_list(struct buf *out)
 	return l.n;
 }
 
-void orphans_say(struct run *r)
+void orphans_report(struct run *r)
 {
 	struct buf b = BUF_MAX(8192);
 	struct err ignored;

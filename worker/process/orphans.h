@@ -14,6 +14,6 @@ int orphans_list(struct buf *out);
 
 /* An event, if the run's command has ended by itself and left some. A failure
  * is not worth more than the end of the run. */
-void orphans_say(struct run *r);
+void orphans_report(struct run *r);
 
 #endif

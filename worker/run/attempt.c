@@ -12,9 +12,9 @@
 #include "worker/driver/driver.h"
 #include "worker/process/confine.h"
 #include "worker/process/oom.h"
-#include "worker/run/contract.h"
 #include "worker/run/diagnose.h"
 #include "worker/run/idle.h"
+#include "worker/run/outputs.h"
 #include "worker/run/prefault.h"
 #include "worker/run/reply.h"
 #include "worker/workspace/workspace.h"
@@ -36,7 +36,7 @@
 #define SWEEP_MAX     1024
 
 /* Our own session and group, nothing inherited but the log. */
-static int settle_in(struct err *e)
+static int detach_process(struct err *e)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -209,7 +209,7 @@ static bool is_own(const struct run_end *end)
 
 /* Somebody's wish comes before what the driver made of it, unless it was done
  * by then. Nothing may be left running, or the run has not ended. */
-static int conclude(struct run *r, struct run_end *end, struct err *e)
+static int decide_end(struct run *r, struct run_end *end, struct err *e)
 {
 	int64_t grace = r->start->grace_ms;
 	char why[COMMANDS_WHY];
@@ -219,7 +219,7 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 		set_end(end, commands_reason(&r->commands, why, &grace), why);
 		end->exit_code = end->signal = OPT_NONE;
 	}
-	memory_judge(r, end);
+	oom_classify(r, end);
 	if (r->workspace && workspace_is_lost(r->workspace) && is_own(end))
 		set_end(end, REASON_mount_lost, WORKSPACE_LOST);
 	if (run_ending(r) || end->reason != REASON_completed)
@@ -292,12 +292,12 @@ static void await_acknowledgement(struct run *r)
 
 /* Ends the processes, keeps what the run has to leave behind, and gives the
  * workspace back, in this order; or keeps that for the session's next run. */
-static int wind_up(struct run *r, struct run_end *end, struct err *e)
+static int clean_up_run(struct run *r, struct run_end *end, struct err *e)
 {
 	struct err why;
-	int rc = conclude(r, end, e);
+	int rc = decide_end(r, end, e);
 
-	if (rc == 0 && contract_settle(r, end, &why))
+	if (rc == 0 && outputs_collect(r, end, &why))
 		set_end(end, reason_of(&why), why.text);
 	if (r->idle_ms > 0 && rc == 0 && end->reason == REASON_completed)
 		return 0;
@@ -305,7 +305,7 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 		*e = why;
 		rc = -1;
 	}
-	confine_let_go(r);
+	confine_kill(r);
 	return rc;
 }
 
@@ -314,7 +314,7 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 static int end_attempt(struct run *r, struct run_end *end)
 {
 	struct err e = {0};
-	int rc = wind_up(r, end, &e);
+	int rc = clean_up_run(r, end, &e);
 
 	if (rc)
 		set_end(end, REASON_internal, e.text);
@@ -462,7 +462,7 @@ int worker_main(int start_fd, int barrier_fd, worker_named *named)
 		wait_at_start_barrier(&barrier_fd);
 		(void)become(driver_program(start.driver), &start, &e);
 	}
-	if (e.code != ERR_OK || settle_in(&e))
+	if (e.code != ERR_OK || detach_process(&e))
 		status = err_exit_status(e.code);
 	else
 		status = attempts(&start, barrier_fd, &e);

@@ -186,7 +186,7 @@ static void check_deadlines(struct run *r)
 {
 	int64_t now = clock_mono_ns();
 
-	disk_look(r);
+	disk_limit_check(r);
 	if (r->deadline && !r->paused && now >= r->deadline)
 		commands_end(&r->commands, REASON_run_timeout,
 			     "the run's time is up");
@@ -202,7 +202,7 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 
 	if (run_ending(r))
 		return ms;
-	ms = disk_wait(r, ms);
+	ms = disk_limit_wait(r, ms);
 	if (r->deadline && !r->paused) {
 		left = (r->deadline - now) / NS_PER_MS + 1;
 		ms = left < ms ? left : ms;

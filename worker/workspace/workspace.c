@@ -206,7 +206,7 @@ static int prepare_directory(struct workspace *w, struct err *e)
 
 	if (confine_commands(w->run, e))
 		return -1;
-	disk_begin(w->run);
+	disk_limit_begin(w->run);
 	fd = workspace_dir(w);
 	if (fd >= 0)
 		files_dir(&w->store, w->dir, fd);
@@ -233,7 +233,7 @@ static int settle_tools(struct workspace *w, workspace_opener *open,
 	p.base = base;
 	if (open(&w->store, w->dir, &p, e))
 		return -1;
-	disk_begin(r);
+	disk_limit_begin(r);
 	return confine_tools(r, base, e) ? -1 : bootstrap_run(r, e);
 }
 

@@ -77,7 +77,7 @@ static void a_commit_after_a_spill_survives_a_crash(void **state)
 		assert_null(wal_check(wal_other, wal_path, &(struct wal){0}));
 		snprintf(text, sizeof text, "INSERT INTO y VALUES (%d)",
 			 i + 100);
-		wal_say(text);
+		wal_send(text);
 		assert_null(wal_check(wal_other, wal_path, &(struct wal){0}));
 	}
 	copy = wal_crash();
@@ -99,7 +99,7 @@ static void a_rollback_never_harms_another_commit(void **state)
 		wal_leave(wal_ours, false);
 		assert_null(wal_check(wal_other, wal_path, &(struct wal){0}));
 		snprintf(text, sizeof text, "INSERT INTO y VALUES (%d)", i);
-		wal_say(text);
+		wal_send(text);
 		assert_null(wal_check(wal_other, wal_path, &(struct wal){0}));
 		wal_script(wal_ours,
 			   "SELECT count(*) FROM y"); /* from the log */

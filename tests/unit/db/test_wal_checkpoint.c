@@ -62,7 +62,7 @@ static void a_reader_delays_the_reset_and_no_writer(void **state)
 
 	(void)state;
 	sql_checkpoint_at(wal_ours, 100);
-	wal_say("BEGIN");
+	wal_send("BEGIN");
 	assert_int_equal(wal_ask(wal_other, "SELECT count(*) FROM y"), 0);
 	for (int i = 0; i < 30; i++) {
 		wal_enter(wal_ours, i % 2);
@@ -72,7 +72,7 @@ static void a_reader_delays_the_reset_and_no_writer(void **state)
 	peak = wal_index(wal_other).last;
 	assert_true(peak >= 600); /* it could not be reset */
 	assert_true(wal_index(wal_other).copied < peak);
-	wal_say("COMMIT");
+	wal_send("COMMIT");
 	for (int i = 0; i < 4; i++) { /* a quarter more, and the next commit */
 		wal_enter(wal_ours, i % 2);
 		wal_change_rows(wal_ours, 20);
@@ -94,13 +94,13 @@ static void a_writer_in_the_way_makes_it_busy(void **state)
 
 		wal_change_rows(wal_ours, 10);
 		copied = wal_index(wal_other).copied;
-		wal_say("BEGIN IMMEDIATE");
+		wal_send("BEGIN IMMEDIATE");
 		assert_int_equal(sql_checkpoint(wal_ours, modes[i], 0, &r, &e),
 				 0);
 		assert_true(r.busy);
 		/* SQLite would have copied it, as if PASSIVE */
 		assert_int_equal(wal_index(wal_other).copied, copied);
-		wal_say("COMMIT");
+		wal_send("COMMIT");
 		assert_int_equal(sql_checkpoint(wal_ours, modes[i], 0, &r, &e),
 				 0);
 		assert_false(r.busy);
@@ -112,7 +112,7 @@ static void *end_reading(void *arg)
 {
 	(void)arg;
 	usleep(50000);
-	wal_say("COMMIT");
+	wal_send("COMMIT");
 	return NULL;
 }
 
@@ -122,7 +122,7 @@ static void a_reader_in_the_way_is_waited_for(void **state)
 	pthread_t thread;
 
 	(void)state;
-	wal_say("BEGIN");
+	wal_send("BEGIN");
 	assert_int_equal(wal_ask(wal_other, "SELECT count(*) FROM y"), 0);
 	wal_change_rows(wal_ours, 10);
 	assert_int_equal(
@@ -310,7 +310,7 @@ static void a_passive_checkpoint_shows_the_race(void **state)
 
 	(void)state;
 	hook_into(wal_ours->conn, false);
-	wal_say("UPDATE x SET v = randomblob(3500) WHERE i <= 60");
+	wal_send("UPDATE x SET v = randomblob(3500) WHERE i <= 60");
 	assert_int_equal(sqlite3_wal_checkpoint_v2(wal_other, "main",
 						   SQLITE_CHECKPOINT_PASSIVE,
 						   NULL, NULL),
@@ -338,7 +338,7 @@ static void our_checkpoint_excludes_it(void **state)
 	sqlite3_busy_timeout(wal_other, 0);
 	hook_into(wal_ours->conn, false);
 	for (int i = 0; i < 30; i++) {
-		wal_say("UPDATE x SET v = randomblob(3500) WHERE i <= 60");
+		wal_send("UPDATE x SET v = randomblob(3500) WHERE i <= 60");
 		if (i % 2) /* all of the log has been copied */
 			assert_int_equal(sql_checkpoint(wal_ours, modes[i % 3],
 							0, &r, &e),

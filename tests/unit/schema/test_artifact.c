@@ -388,14 +388,14 @@ static void a_contract_names_what_is_missing(void **state)
 	put_artifact(artifact_key_run("run_1", "report.md"), text("#"));
 	put_artifact(artifact_key_run("run_2", "data.csv"), text("1,2"));
 	assert_int_equal(
-		artifact_check_contract(file.db, "run_1", paths, 3, &e), -1);
+		artifact_check_required(file.db, "run_1", paths, 3, &e), -1);
 	assert_int_equal(e.code, ERR_INVALID);
 	assert_non_null(strstr(e.text, "data.csv, log.txt"));
 	assert_null(strstr(e.text, "report.md"));
 	put_artifact(artifact_key_run("run_1", "data.csv"), text("1"));
 	put_artifact(artifact_key_run("run_1", "log.txt"), text(""));
 	assert_int_equal(
-		artifact_check_contract(file.db, "run_1", paths, 3, &e), 0);
+		artifact_check_required(file.db, "run_1", paths, 3, &e), 0);
 }
 
 /* --- 100 MB ----------------------------------------------------------- */

@@ -26,9 +26,9 @@ static int set_up_branch(void **state)
 	temp_make(&dir);
 	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
 	test_writer_open(&w, &file, "root");
-	test_say(&w, "a");
-	test_say(&w, "b");
-	test_say(&w, "c");
+	test_append_message(&w, "a");
+	test_append_message(&w, "b");
+	test_append_message(&w, "c");
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static void append_message(const char *key, const char *text)
 	struct writer w;
 
 	test_writer_open(&w, &file, key);
-	test_say(&w, text);
+	test_append_message(&w, text);
 }
 
 static void a_fork_by_pointer_copies_no_event(void **state)
@@ -245,7 +245,7 @@ static void a_compaction_stands_for_what_came_before(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "root");
 	assert_int_equal(session_compact(&w, &c, &ref, &e), 0);
-	test_say(&w, "d");
+	test_append_message(&w, "d");
 	assert_int_equal(session_need(&file, "root", &s, &arena, &e), 0);
 	assert_int_equal(
 		history_load(&file, s.id, HISTORY_MODEL, &h, &arena, &e), 0);

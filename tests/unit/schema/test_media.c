@@ -59,7 +59,7 @@ static void attachments_go_with_their_session(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "look");
+	test_append_message(&w, "look");
 	key.owner = w.sid;
 	put_artifact(key, text("x"));
 	test_sql(&file, "DELETE FROM event; DELETE FROM session");

@@ -31,7 +31,7 @@ static int set_up_part(void **state)
 	temp_make(&dir);
 	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
 	test_writer_open(&writer, &file, "s");
-	pos = event_pos(writer.session, test_say(&writer, "m"));
+	pos = event_pos(writer.session, test_append_message(&writer, "m"));
 	return 0;
 }
 
@@ -312,7 +312,7 @@ static void a_follower_wakes_up_when_another_process_commits(void **state)
 		usleep(50000);
 		test_agent_open(&other, temp_join(&dir, "agent.sqlite"));
 		test_writer_open(&w, &other, "s");
-		test_say(&w, "hello");
+		test_append_message(&w, "hello");
 		_exit(0);
 	}
 	assert_int_equal(follow_wait(&f, 60000, &e), 1);

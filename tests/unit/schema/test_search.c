@@ -139,9 +139,10 @@ static void words_are_found_with_a_snippet_best_first(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "the quick brown fox jumps over the lazy dog and more");
-	test_say(&w, "Fox! A fox is a fox.");
-	test_say(&w, "nothing to see");
+	test_append_message(
+		&w, "the quick brown fox jumps over the lazy dog and more");
+	test_append_message(&w, "Fox! A fox is a fox.");
+	test_append_message(&w, "nothing to see");
 	assert_int_equal(count_hits("fox"), 2);
 	assert_int_equal(hits[0].seq, 2);
 	assert_true(hits[0].score > hits[1].score);
@@ -172,7 +173,7 @@ static void whatever_a_person_types_works(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "text fox and a dog, not or near fox ox f");
+	test_append_message(&w, "text fox and a dog, not or near fox ox f");
 	for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
 		if (count_hits(typed[i]) != 1)
 			fail_msg("%s finds %d", typed[i], count_hits(typed[i]));
@@ -191,8 +192,8 @@ static void a_wrong_expression_is_explained(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "fox and dog");
-	test_say(&w, "fox and cat");
+	test_append_message(&w, "fox and dog");
+	test_append_message(&w, "fox and cat");
 	s.query = "fox NOT cat";
 	assert_int_equal(find_hits(s), 1);
 	s.query = "fox NEAR(";
@@ -215,10 +216,10 @@ static void filters_narrow_by_session_type_and_time(void **state)
 	(void)state;
 	test_writer_open(&one, &file, "one");
 	test_writer_open(&two, &file, "two");
-	test_say(&one, "word");
+	test_append_message(&one, "word");
 	append_body(&one, "note", "{\"text\":\"word\"}");
 	append_body(&one, "odd-type", "{\"text\":\"word\"}");
-	test_say(&two, "word");
+	test_append_message(&two, "word");
 	test_sql(&file, "UPDATE event SET at = 1000 * (pos & 15)");
 	assert_int_equal(find_hits(s), 4);
 	s.session = "one";
@@ -278,7 +279,7 @@ static void growing_parts_are_found_as_they_grow(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	seq = test_say(&w, "looking");
+	seq = test_append_message(&w, "looking");
 	assert_int_equal(count_hits("looking"), 1);
 	if (part_open(&p, &w, w.session << 32 | seq, &n, &e))
 		fail_msg("%s", e.text);
@@ -308,8 +309,8 @@ static void what_was_rewound_is_found_only_on_request(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "word one");
-	test_say(&w, "word two");
+	test_append_message(&w, "word one");
+	test_append_message(&w, "word two");
 	assert_int_equal(count_hits("word"), 2);
 	assert_int_equal(session_rewind(&file, "chat", 1, &e), 0);
 	assert_int_equal(count_hits("word"), 1);
@@ -328,9 +329,9 @@ static void a_fork_finds_its_history_and_keeps_it(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "word one");
-	test_say(&w, "word two");
-	test_say(&w, "word three");
+	test_append_message(&w, "word one");
+	test_append_message(&w, "word two");
+	test_append_message(&w, "word three");
 	if (session_fork(&file, &fork, &row, &mem, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(find_hits(in_fork), 2);
@@ -355,7 +356,7 @@ static void archived_sessions_are_found_on_request(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	test_say(&w, "word");
+	test_append_message(&w, "word");
 	if (session_patch(&file, "chat", "{\"status\":\"archived\"}", 0, &row,
 			  &mem, &e))
 		fail_msg("%s", e.text);
@@ -374,15 +375,15 @@ static void a_deleted_session_leaves_nothing_to_its_successor(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "old");
-	test_say(&w, "secret");
-	test_say(&w, "secret");
+	test_append_message(&w, "secret");
+	test_append_message(&w, "secret");
 	assert_int_equal(count_hits("secret"), 2);
 	was = w.session;
 	if (session_delete(&file, "old", &e))
 		fail_msg("%s", e.text);
 	test_writer_open(&w, &file, "new");
 	assert_int_equal(w.session, was);
-	test_say(&w, "harmless");
+	test_append_message(&w, "harmless");
 	assert_int_equal(count_hits("secret"), 0);
 	assert_int_equal(count_hits("harmless"), 1);
 	assert_int_equal(search_stats(&file, &st, &e), 0);
@@ -399,7 +400,7 @@ static void appending_does_not_touch_the_index(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "chat");
 	for (int i = 0; i < 1000; i++)
-		test_say(&w, "word");
+		test_append_message(&w, "word");
 	assert_int_equal(search_stats(&file, &st, &e), 0);
 	assert_int_equal(st.indexed, 0);
 	assert_int_equal(st.behind, 1000);
@@ -420,7 +421,7 @@ static void a_broken_index_can_be_made_anew(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "chat");
 	for (int i = 0; i < 600; i++)
-		test_say(&w, i % 2 ? "odd" : "even");
+		test_append_message(&w, i % 2 ? "odd" : "even");
 	assert_int_equal(
 		find_hits((struct search){.query = "odd", .count = 1000}), 300);
 	test_sql(&file, "DELETE FROM search_text_data WHERE id > 1");
@@ -442,7 +443,7 @@ static void say_in_many_sessions(int from, int to)
 
 		snprintf(key, sizeof key, "s%d", i);
 		test_writer_open(&w, &file, key);
-		test_say(&w, "a common word");
+		test_append_message(&w, "a common word");
 	}
 }
 

@@ -66,7 +66,7 @@ static void append_random(void)
 
 	test_writer_open(&w, &file, session_key());
 	for (int i = dice(4); i >= 0; i--)
-		test_say(&w, words());
+		test_append_message(&w, words());
 }
 
 static void edit(void)

@@ -198,7 +198,7 @@ static void pages_of_sessions_neither_skip_nor_repeat(void **state)
 		struct writer w;
 
 		test_writer_open(&w, &file, "k0");
-		test_say(&w, "busy");
+		test_append_message(&w, "busy");
 		make_session("newer");
 	}
 	assert_int_equal(seen, 10);

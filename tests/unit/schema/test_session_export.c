@@ -89,8 +89,8 @@ static void make_rich(void)
 	struct part p;
 
 	test_writer_open(&w, &file, "s");
-	test_say(&w, "a");
-	test_say(&w, "b");
+	test_append_message(&w, "a");
+	test_append_message(&w, "b");
 	assert_int_equal(session_rewind(&file, "s", 1, &e), 0);
 	assert_int_equal(
 		writer_append(
@@ -119,7 +119,7 @@ static void make_rich(void)
 				   &e),
 			 0);
 	part_close(&p);
-	test_say(&w, "c");
+	test_append_message(&w, "c");
 }
 
 static void what_goes_out_comes_back_the_same(void **state)
@@ -179,7 +179,7 @@ static void a_fork_is_exported_with_its_whole_history(void **state)
 				      &row, &arena, &e),
 			 0);
 	test_writer_open(&w, &file, "f");
-	test_say(&w, "own");
+	test_append_message(&w, "own");
 	lines = export(&file, "f", HISTORY_LOG);
 	assert_int_equal(import(&other, NULL, lines.p, &got), 0);
 	assert_string_equal(test_path(&other, "f"), "a b own");

@@ -155,7 +155,7 @@ static void a_session_that_is_not_there_yet_is_waited_for(void **state)
 	read_tail(t);
 	assert_int_equal(seen.events, 0);
 	test_writer_open(&w, &file, "s");
-	test_say(&w, "a");
+	test_append_message(&w, "a");
 	read_tail(t);
 	assert_int_equal(seen.events, 1);
 	tail_close(t);
@@ -169,7 +169,7 @@ static void growth_is_told_by_what_is_new(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "s");
-	test_say(&w, "a");
+	test_append_message(&w, "a");
 	open_part(&p, &w, 1);
 	for (int i = 0; i < 5; i++) {
 		grow(&p, "h\303\251llo "); /* characters, not bytes */
@@ -191,7 +191,7 @@ static void a_plain_number_gets_open_parts_from_their_start(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "s");
-	test_say(&w, "a");
+	test_append_message(&w, "a");
 	open_part(&closed, &w, 1);
 	grow(&closed, "done with");
 	finish_part(&closed);
@@ -218,15 +218,15 @@ static void a_run_sees_its_own_events_only(void **state)
 	(void)state;
 	if (writer_open(&wa, &file, "s", &a, &e))
 		fail_msg("%s", e.text);
-	test_say(&wa, "1");
-	test_say(&wa, "2");
+	test_append_message(&wa, "1");
+	test_append_message(&wa, "2");
 	read_tail(t);
 	assert_int_equal(seen.events, 0);
 	if (writer_open(&wb, &file, "s", &b, &e))
 		fail_msg("%s", e.text);
-	test_say(&wb, "3");
-	test_say(&wa, "4");
-	test_say(&wb, "5");
+	test_append_message(&wb, "3");
+	test_append_message(&wa, "4");
+	test_append_message(&wb, "5");
 	read_tail(t);
 	assert_int_equal(seen.events, 2);
 	assert_int_equal(seen.last, 5);
@@ -262,7 +262,7 @@ static void a_long_part_goes_on_at_any_character(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "s");
-	test_say(&w, "a");
+	test_append_message(&w, "a");
 	open_part(&p, &w, 1);
 	for (int i = 0; i < 3; i++)
 		grow(&p, long_text);
@@ -306,7 +306,7 @@ static void live(struct life *l)
 	switch (rand() % 6) {
 	case 0:
 		if (l->w.tail < MESSAGES - 1) {
-			l->message = test_say(&l->w, "m");
+			l->message = test_append_message(&l->w, "m");
 			l->parts = 0;
 		}
 		break;

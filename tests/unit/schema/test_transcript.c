@@ -53,7 +53,7 @@ static void the_same_key_and_content_is_taken_once(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "s");
 	assert_int_equal(add_event(&w, "k1", "{\"a\":1}", &first, &e), 0);
-	test_say(&w, "x");
+	test_append_message(&w, "x");
 	assert_int_equal(add_event(&w, "k1", "{\"a\":1}", &again, &e), 0);
 	assert_true(again.repeated);
 	assert_int_equal(again.seq, first.seq);
@@ -72,7 +72,7 @@ static void the_same_key_with_other_content_is_a_named_conflict(void **state)
 	assert_int_equal(add_event(&w, "k1", "{\"a\":2}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_non_null(strstr(e.text, "k1"));
-	assert_int_equal(test_say(&w, "next"), 2);
+	assert_int_equal(test_append_message(&w, "next"), 2);
 }
 
 static void the_same_key_in_two_sessions_is_two_events(void **state)
@@ -148,8 +148,8 @@ static void two_writers_of_one_session_share_its_numbers(void **state)
 	test_writer_open(&a, &file, "s");
 	test_writer_open(&b, &other, "s");
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(test_say(&a, "a"), 2 * i + 1);
-		assert_int_equal(test_say(&b, "b"), 2 * i + 2);
+		assert_int_equal(test_append_message(&a, "a"), 2 * i + 1);
+		assert_int_equal(test_append_message(&b, "b"), 2 * i + 2);
 	}
 	assert_string_equal(test_path(&file, "s"),
 			    "a b a b a b a b a b a b a b a b a b a b");
@@ -164,8 +164,8 @@ static void two_writers_on_one_connection_do_so_too(void **state)
 	test_writer_open(&a, &file, "s");
 	test_writer_open(&b, &file, "s");
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(test_say(&a, "a"), 2 * i + 1);
-		assert_int_equal(test_say(&b, "b"), 2 * i + 2);
+		assert_int_equal(test_append_message(&a, "a"), 2 * i + 1);
+		assert_int_equal(test_append_message(&b, "b"), 2 * i + 2);
 	}
 }
 
@@ -183,7 +183,7 @@ static void pages_from_either_end_give_every_event_once(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "s");
 	for (int i = 0; i < 25; i++)
-		test_say(&w, "x");
+		test_append_message(&w, "x");
 	assert_int_equal(session_need(&file, "s", &s, &a, &e), 0);
 	assert_int_equal(history_load(&file, s.id, HISTORY_PATH, &h, &a, &e),
 			 0);
@@ -218,13 +218,13 @@ static void a_replaced_attempt_can_write_nothing_more(void **state)
 	assert_int_equal(writer_open(&old, &file, "s",
 				     &(struct writer_run){run.text, 1, 1}, &e),
 			 0);
-	assert_int_equal(test_say(&old, "first"), 1);
+	assert_int_equal(test_append_message(&old, "first"), 1);
 	assert_int_equal(writer_open(&new, &file, "s",
 				     &(struct writer_run){run.text, 2, 1}, &e),
 			 0);
 	assert_int_equal(add_event(&old, NULL, "{}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
-	assert_int_equal(test_say(&new, "second"), 2);
+	assert_int_equal(test_append_message(&new, "second"), 2);
 	assert_int_equal(writer_open(&old, &file, "s",
 				     &(struct writer_run){run.text, 1, 1}, &e),
 			 -1);
@@ -243,7 +243,7 @@ static void a_raised_epoch_shuts_the_old_owner_out(void **state)
 	assert_int_equal(writer_open(&w, &file, "s",
 				     &(struct writer_run){run.text, 1, 1}, &e),
 			 0);
-	assert_int_equal(test_say(&w, "mine"), 1);
+	assert_int_equal(test_append_message(&w, "mine"), 1);
 	test_agent_open(&other, temp_join(&dir, "agent.sqlite"));
 	assert_int_equal(agent_file_set_epoch(&other, 2, &e), 0);
 	assert_int_equal(agent_file_set_epoch(&other, 2, &e), -1);
@@ -300,11 +300,11 @@ static void a_batch_is_all_or_nothing(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "s");
-	test_say(&w, "a");
+	test_append_message(&w, "a");
 	assert_int_equal(writer_append_batch(&w, batch, 2, refs, &e), -1);
 	assert_int_equal(e.code, ERR_NOTFOUND);
 	assert_string_equal(test_log(&file, "s"), "a");
-	assert_int_equal(test_say(&w, "b"), 2);
+	assert_int_equal(test_append_message(&w, "b"), 2);
 }
 
 static void an_outbox_row_comes_with_its_event_or_not_at_all(void **state)
@@ -337,7 +337,7 @@ static void an_outbox_row_comes_with_its_event_or_not_at_all(void **state)
 		sql_script_i64(file.db, "SELECT count(*) FROM outbox", &n, &e),
 		0);
 	assert_int_equal(n, 1);
-	assert_int_equal(test_say(&w, "next"), 2);
+	assert_int_equal(test_append_message(&w, "next"), 2);
 }
 
 #define T(name)                                                  \

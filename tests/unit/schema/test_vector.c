@@ -73,7 +73,8 @@ static void make_events(void)
 	for (int i = 0; i < COUNT; i++) {
 		struct writer *at = &w[i % 3 == 0];
 
-		places[i] = event_pos(at->session, test_say(at, "x"));
+		places[i] = event_pos(at->session,
+				      test_append_message(at, "x"));
 		fill_vector(vectors[i]);
 		put_vector(places[i], "m", vectors[i], DIM);
 	}
@@ -156,7 +157,7 @@ static void real_numbers_are_right_to_single_precision(void **state)
 
 	(void)state;
 	test_writer_open(&wr, &file, "one");
-	pos = event_pos(wr.session, test_say(&wr, "x"));
+	pos = event_pos(wr.session, test_append_message(&wr, "x"));
 	for (int i = 0; i < DIM; i++) {
 		v[i] = (float)dice() / 1e7f - 0.8f;
 		w[i] = (float)dice() / 1e7f - 0.8f;
@@ -180,7 +181,7 @@ static void vectors_are_plain_float32_and_go_with_their_event(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "one");
-	pos = event_pos(w.session, test_say(&w, "x"));
+	pos = event_pos(w.session, test_append_message(&w, "x"));
 	put_vector(pos, "m", v, 2);
 	put_vector(pos, "other", v, 1);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM embedding "
@@ -203,7 +204,7 @@ static void what_does_not_fit_is_refused(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "one");
-	pos = event_pos(w.session, test_say(&w, "x"));
+	pos = event_pos(w.session, test_append_message(&w, "x"));
 	assert_int_equal(vector_search(file.db, &q, &hits, &mem, &e), 0);
 	put_vector(pos, "m", v, 2);
 	assert_int_equal(vector_put(file.db, pos, "m", v, 3, &e), -1);

@@ -200,10 +200,11 @@ static void a_wrong_word_is_refused_by_both_layers_with_the_list(void **state)
 		sql_script(f.db, "UPDATE session SET status = 'gone'", &e), -1);
 	assert_int_equal(e.code, ERR_INVALID);
 	assert_non_null(strstr(e.text, "'active','archived','deleted'"));
-	assert_int_equal(part_open(&p, &w,
-				   event_pos(w.session, test_say(&w, "x")),
-				   &(struct part_new){.kind = "poem"}, &e),
-			 -1);
+	assert_int_equal(
+		part_open(&p, &w,
+			  event_pos(w.session, test_append_message(&w, "x")),
+			  &(struct part_new){.kind = "poem"}, &e),
+		-1);
 	assert_non_null(strstr(e.text, "text, reasoning, tool, file or data"));
 	part_close(&p);
 	assert_int_equal(vocab_check("session.status", NULL, &e), -1);

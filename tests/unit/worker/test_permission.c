@@ -30,7 +30,7 @@ static enum permit permit_of(const char *rules,
 	enum permit got;
 
 	assert_int_equal(read_text(rules, &p, &a, &e), 0);
-	got = permissions_judge(&p, s, &rule);
+	got = permissions_evaluate(&p, s, &rule);
 	arena_fini(&a);
 	return got;
 }
@@ -158,12 +158,12 @@ static void a_grant_is_for_the_very_thing_and_below_deny(void **state)
 			 0);
 	permissions_grant(&p, PERMIT_ALLOW, "execute",
 			  permission_pattern(&s, &a), &a);
-	assert_int_equal(permissions_judge(&p, &s, &rule), PERMIT_ALLOW);
+	assert_int_equal(permissions_evaluate(&p, &s, &rule), PERMIT_ALLOW);
 	s.command = "ls x; date";
-	assert_int_equal(permissions_judge(&p, &s, &rule), PERMIT_ASK);
+	assert_int_equal(permissions_evaluate(&p, &s, &rule), PERMIT_ASK);
 	s.command = "rm x";
 	permissions_grant(&p, PERMIT_ALLOW, "execute", "rm x", &a);
-	assert_int_equal(permissions_judge(&p, &s, &rule), PERMIT_DENY);
+	assert_int_equal(permissions_evaluate(&p, &s, &rule), PERMIT_DENY);
 	arena_fini(&a);
 }
 

@@ -90,11 +90,11 @@ void acp_fini(struct acp *x);
  * takes up the prompt of the session's next one. */
 bool acp_may_stay(const struct acp *x);
 int acp_stay(struct acp *x, struct err *e);
-int acp_take_up(struct acp *x, struct run_end *end, struct err *e);
+int acp_begin_next_run(struct acp *x, struct run_end *end, struct err *e);
 
 /* client.c */
 int acp_begin(struct acp *x, struct err *e);
-int acp_again(struct acp *x, struct err *e); /* of one that has stayed */
+int acp_resume(struct acp *x, struct err *e); /* of one that has stayed */
 void acp_add_prompt(struct acp *x, const char *text);
 
 /* After the last turn: begins another one for a message that came, or ends the
@@ -126,7 +126,7 @@ int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 int acp_permissions_begin(struct acp *x, struct err *e);
 int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 		      struct err *e);
-void acp_told_answer(struct acp *x, const struct msg_answer *m);
+void acp_on_answer(struct acp *x, const struct msg_answer *m);
 int acp_give_answers(struct acp *x, struct err *e);
 void acp_drop_questions(struct acp *x); /* nobody waits any more */
 
@@ -152,8 +152,8 @@ int acp_watch(struct acp *x, int fd);
 /* What the rules say to what the agent wants of us. Without rules everything is
  * allowed; what would be asked is allowed if it belongs to a call of the agent
  * that was. */
-enum permit acp_judge(struct acp *x, const struct permission_subject *s,
-		      const char **rule);
+enum permit acp_evaluate(struct acp *x, const struct permission_subject *s,
+			 const char **rule);
 void acp_add_path(struct acp *x, struct permission_subject *s,
 		  const char *path);
 
@@ -174,7 +174,7 @@ int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e);
 int acp_on_terminal_release(struct rpc *r, const struct rpc_request *ask,
 			    struct err *e);
-void acp_terminals_look(
+void acp_terminals_poll(
 	struct acp *x); /* reads what they said; who has ended? */
 /* Adds {"terminalId", "output", "exitStatus"}; false: there is no such one. */
 bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out);

@@ -360,7 +360,7 @@ int acp_begin(struct acp *x, struct err *e)
 }
 
 /* Its session may be another one by now: ours was rewound, or ran elsewhere. */
-int acp_again(struct acp *x, struct err *e)
+int acp_resume(struct acp *x, struct err *e)
 {
 	const char *id;
 

@@ -95,9 +95,9 @@ static int serve_agent(struct acp *x, struct err *e)
 		if (x->cancelling && (ms <= 0 || !x->prompted))
 			break;
 		if (subprocess_poll(&x->subprocess, x->events, ms, e) ||
-		    acp_mcp_look(x, e) || acp_give_answers(x, e))
+		    acp_mcp_poll(x, e) || acp_give_answers(x, e))
 			return -1;
-		acp_terminals_look(x);
+		acp_terminals_poll(x);
 		subprocess_write(&x->subprocess);
 	}
 	return 0;
@@ -204,7 +204,7 @@ void acp_fini(struct acp *x)
 
 static int go_on(struct acp *x, struct run_end *end, struct err *e)
 {
-	return acp_take_up(x, end, e) ? -1 : live(x, e);
+	return acp_begin_next_run(x, end, e) ? -1 : live(x, e);
 }
 
 /* Messages are taken from the very beginning: they wait for their turn. */
@@ -260,7 +260,7 @@ static void acp_told(struct run *r, const struct msg *m)
 	if (x && m->type == MSG_TYPE_MESSAGE)
 		acp_add_prompt(x, m->u.message.text);
 	else if (x && m->type == MSG_TYPE_ANSWER)
-		acp_told_answer(x, &m->u.answer);
+		acp_on_answer(x, &m->u.answer);
 }
 
 const struct driver driver_acp = {

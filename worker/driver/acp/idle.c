@@ -47,7 +47,7 @@ int acp_stay(struct acp *x, struct err *e)
 }
 
 /* What the agent said in between waits in its pipes, and is this run's. */
-int acp_take_up(struct acp *x, struct run_end *end, struct err *e)
+int acp_begin_next_run(struct acp *x, struct run_end *end, struct err *e)
 {
 	struct run *r = x->run;
 
@@ -65,7 +65,7 @@ int acp_take_up(struct acp *x, struct run_end *end, struct err *e)
 	acp_add_prompt(x, r->start->prompt);
 	return acp_config_read(&x->config, r->start, r->workspace->dir,
 			       &r->arena, e) ||
-			       acp_permissions_begin(x, e) || acp_again(x, e)
+			       acp_permissions_begin(x, e) || acp_resume(x, e)
 		       ? -1
 		       : 0;
 }

@@ -204,7 +204,7 @@ static void take_peers(struct acp *x)
 	}
 }
 
-int acp_mcp_look(struct acp *x, struct err *e)
+int acp_mcp_poll(struct acp *x, struct err *e)
 {
 	if (!x->mcp)
 		return 0;

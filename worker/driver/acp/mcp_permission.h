@@ -19,7 +19,7 @@ int acp_mcp_open(struct acp *x, struct err *e);
 void acp_mcp_close(struct acp *x);
 
 /* Takes new connections and what they ask. */
-int acp_mcp_look(struct acp *x, struct err *e);
+int acp_mcp_poll(struct acp *x, struct err *e);
 
 /* The answer to the peer that asked; it may be gone. */
 void acp_mcp_answer(struct acp *x, int64_t peer, bool allow, const char *why);

@@ -271,7 +271,7 @@ int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 		return 0;
 	}
 	acp_subject(x, c, &s);
-	permit = permissions_judge(&x->config.permissions, &s, &rule);
+	permit = permissions_evaluate(&x->config.permissions, &s, &rule);
 	if (permit != PERMIT_ASK)
 		return by_rule(x, ask, c, permit, rule, e);
 	return ask_person(
@@ -350,7 +350,7 @@ bool acp_permit(struct acp *x, const struct rpc_request *ask,
 
 	if (x->consented)
 		return true;
-	permit = acp_judge(x, s, &rule);
+	permit = acp_evaluate(x, s, &rule);
 	if (permit == PERMIT_ALLOW)
 		return true;
 	q.call = make_call(x, s, s->kind, ask->params);
@@ -384,7 +384,7 @@ int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 	{
 		acp_add_path(x, &s, cJSON_GetStringValue(path));
 	}
-	permit = x->cancelling ? PERMIT_DENY : acp_judge(x, &s, &rule);
+	permit = x->cancelling ? PERMIT_DENY : acp_evaluate(x, &s, &rule);
 	if (permit == PERMIT_ALLOW) {
 		acp_mcp_answer(x, peer, true, NULL);
 		return 0;
@@ -402,7 +402,7 @@ int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 /* --- the answer of a person ------------------------------------------- */
 
 /* Found later, in acp_give_answers: here nothing may fail. */
-void acp_told_answer(struct acp *x, const struct msg_answer *m)
+void acp_on_answer(struct acp *x, const struct msg_answer *m)
 {
 	struct arena *a = &x->run->arena;
 	struct acp_answer *one = arena_alloc(a, sizeof *one);

@@ -106,12 +106,12 @@ static int try_agent(struct trial *t, const struct sandbox *box)
 
 	if (has_driver(t, "exec"))
 		return probe_exec(&t->config.exec, box);
-	rc = acp_try_talk(
-		&(struct acp_try_talk){&t->config, box, t->until,
-				       json_bool(t->input, "prompt", true)});
+	rc = acp_probe_session(&(struct acp_probe_session){
+		&t->config, box, t->until,
+		json_bool(t->input, "prompt", true)});
 	if (rc) /* may be why; one that works with an older one is fine */
-		(void)acp_try_node(&t->config, box,
-				   json_i64(t->input, "node", 0));
+		(void)acp_probe_node(&t->config, box,
+				     json_i64(t->input, "node", 0));
 	return rc;
 }
 
@@ -189,7 +189,7 @@ static int try_in(struct trial *t)
 	return rc;
 }
 
-int acp_try(const char *timeout_ms)
+int acp_probe(const char *timeout_ms)
 {
 	struct trial t = {0};
 	struct buf text = BUF_MAX(INPUT_MAX);

@@ -22,31 +22,32 @@
  *
  * Returns an exit status: 0 when all is well.
  */
-int acp_try(const char *timeout_ms);
+int acp_probe(const char *timeout_ms);
 
 /* probe_session.c: -1 when it was no good. */
-struct acp_try_talk {
+struct acp_probe_session {
 	const struct acp_config *config;
 	const struct sandbox *box;
 	int64_t until; /* clock_mono_ns */
 	bool prompts;
 };
 
-int acp_try_talk(const struct acp_try_talk *how);
+int acp_probe_session(const struct acp_probe_session *how);
 
 /* probe_work.c: what the agent is asked to do, and whether it did it. */
-struct acp_try_work {
+struct acp_probe_work {
 	const char *dir;
 	char word[16], input[16];
 	char prompt[1024];
 };
 
-int acp_try_work_begin(struct acp_try_work *w, const char *dir, struct err *e);
-int acp_try_work_judge(const struct acp_try_work *w);
+int acp_probe_work_begin(struct acp_probe_work *w, const char *dir,
+			 struct err *e);
+int acp_probe_work_check(const struct acp_probe_work *w);
 
 /* probe_node.c: of an agent that fails: is there a node of this version? 0:
  * it needs none. */
-int acp_try_node(const struct acp_config *c, const struct sandbox *box,
-		 int64_t least);
+int acp_probe_node(const struct acp_config *c, const struct sandbox *box,
+		   int64_t least);
 
 #endif

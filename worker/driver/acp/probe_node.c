@@ -26,8 +26,8 @@ static void read_output(const struct child *c, char *out, size_t room)
 	(void)waitpid(c->pid, NULL, 0);
 }
 
-int acp_try_node(const struct acp_config *c, const struct sandbox *box,
-		 int64_t least)
+int acp_probe_node(const struct acp_config *c, const struct sandbox *box,
+		   int64_t least)
 {
 	char name[] = "node", flag[] = "--version", said[64], text[256];
 	char *argv[] = {name, flag, NULL};

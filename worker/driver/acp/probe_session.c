@@ -366,11 +366,11 @@ static int judge_answer(struct attempt *t)
 static int try_prompt(struct attempt *t, const char *dir)
 {
 	struct buf b = BUF_MAX(64u << 10);
-	struct acp_try_work w;
+	struct acp_probe_work w;
 	struct err e;
 	int rc;
 
-	if (acp_try_work_begin(&w, dir, &e))
+	if (acp_probe_work_begin(&w, dir, &e))
 		return probe_say("prompt", false, e.text);
 	json_begin_object(&b);
 	json_put_text(&b, "sessionId", t->session);
@@ -384,10 +384,10 @@ static int try_prompt(struct attempt *t, const char *dir)
 	rc = call_agent(t, "session/prompt", b.p);
 	buf_fini(&b);
 	rc = rc ? probe_say("prompt", false, t->why) : judge_answer(t);
-	return acp_try_work_judge(&w) || rc ? -1 : 0;
+	return acp_probe_work_check(&w) || rc ? -1 : 0;
 }
 
-static int talk(struct attempt *t, const struct acp_try_talk *how)
+static int talk(struct attempt *t, const struct acp_probe_session *how)
 {
 	const struct acp_config *c = how->config;
 	struct buf logins = BUF_MAX(64u << 10);
@@ -403,7 +403,7 @@ static int talk(struct attempt *t, const struct acp_try_talk *how)
 	return rc;
 }
 
-int acp_try_talk(const struct acp_try_talk *how)
+int acp_probe_session(const struct acp_probe_session *how)
 {
 	const struct acp_config *c = how->config;
 	struct child_spec spec = {.argv = c->exec.argv,

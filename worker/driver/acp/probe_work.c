@@ -16,7 +16,8 @@
 #define OUTPUT_NAME "skep-test-output.txt"
 #define READ_MAX    4096
 
-int acp_try_work_begin(struct acp_try_work *w, const char *dir, struct err *e)
+int acp_probe_work_begin(struct acp_probe_work *w, const char *dir,
+			 struct err *e)
 {
 	char path[PATH_MAX];
 	unsigned number;
@@ -66,7 +67,7 @@ static bool holds(const char *dir, const char *name, const char *text)
 	return is;
 }
 
-int acp_try_work_judge(const struct acp_try_work *w)
+int acp_probe_work_check(const struct acp_probe_work *w)
 {
 	char result[sizeof w->input];
 	bool file = holds(w->dir, FILE_NAME, w->word), command;

@@ -103,10 +103,11 @@ static bool is_part(struct acp *x, const struct acp_call *c,
 	return s->npaths > 0 && !s->more;
 }
 
-enum permit acp_judge(struct acp *x, const struct permission_subject *s,
-		      const char **rule)
+enum permit acp_evaluate(struct acp *x, const struct permission_subject *s,
+			 const char **rule)
 {
-	enum permit permit = permissions_judge(&x->config.permissions, s, rule);
+	enum permit permit = permissions_evaluate(&x->config.permissions, s,
+						  rule);
 
 	if (!x->config.ruled)
 		return PERMIT_ALLOW;

@@ -96,7 +96,7 @@ static void answer_waits(struct acp *x, struct acp_terminal *t)
 	buf_fini(&b);
 }
 
-void acp_terminals_look(struct acp *x)
+void acp_terminals_poll(struct acp *x)
 {
 	for (struct acp_terminal *t = x->terminals; t; t = t->next) {
 		bool ended = t->watch.ended; /* before what it said last */
@@ -293,7 +293,7 @@ int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
 	(void)e;
 	if (!t)
 		return 0;
-	acp_terminals_look(x);
+	acp_terminals_poll(x);
 	json_begin_object(&b);
 	put_output(&b, t, 0);
 	json_end_object(&b);
@@ -316,7 +316,7 @@ int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
 		return 0;
 	}
 	t->waits[t->nwaits++] = arena_text(&x->run->arena, ask->id);
-	acp_terminals_look(x);
+	acp_terminals_poll(x);
 	return 0;
 }
 
@@ -398,7 +398,7 @@ static void keep_shown(struct acp *x, const struct acp_terminal *t)
 
 bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out)
 {
-	acp_terminals_look(x);
+	acp_terminals_poll(x);
 	for (const struct acp_terminal *t = x->terminals; t; t = t->next)
 		if (strcmp(t->id, id) == 0) {
 			add_shown(out, t);
@@ -417,7 +417,7 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 	struct acp_terminal **at = &x->terminals;
 	int rc;
 
-	acp_terminals_look(x);
+	acp_terminals_poll(x);
 	kill_group(t);
 	rc = note_result(x, t, e);
 	keep_shown(x, t);

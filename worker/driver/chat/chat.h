@@ -78,7 +78,7 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 		  struct err *e);
 
 /* May it be done once more, when nobody knows whether it was? */
-bool chat_tool_again(const char *name);
+bool chat_tool_is_repeatable(const char *name);
 
 /* --- compact.c ------------------------------------------------------ */
 

@@ -196,7 +196,7 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 	int rc = 0;
 
 	use.args = args;
-	if (args && (c->not_run || chat_tool_again(c->name)))
+	if (args && (c->not_run || chat_tool_is_repeatable(c->name)))
 		rc = use_tool(x, &use, &text, &failed, e);
 	else
 		buf_adds(&text, "The tool was interrupted, and it is unknown "

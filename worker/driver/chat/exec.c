@@ -124,7 +124,7 @@ static void say_status(struct run *r, bool late, int strays, struct buf *out)
 			 strsignal(WTERMSIG(status)));
 	else
 		buf_addf(out, "[exit code %d]", WEXITSTATUS(status));
-	if (memory_was_short(r))
+	if (oom_occurred(r))
 		buf_adds(out, "\n[the kernel ended a process of it: it took "
 			      "more memory than it may]");
 }

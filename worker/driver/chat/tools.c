@@ -26,7 +26,7 @@ static const struct class *class_of(const char *name)
 	return NULL;
 }
 
-bool chat_tool_again(const char *name)
+bool chat_tool_is_repeatable(const char *name)
 {
 	const struct class *c = class_of(name);
 
@@ -169,7 +169,7 @@ static int permitted(struct chat *x, const struct chat_use *use,
 		    command    ? command
 		    : s.npaths ? s.paths[0]
 			       : "");
-	switch (permissions_judge(&x->config.permissions, &s, &rule)) {
+	switch (permissions_evaluate(&x->config.permissions, &s, &rule)) {
 	case PERMIT_ALLOW:
 		return 1;
 	case PERMIT_ASK:

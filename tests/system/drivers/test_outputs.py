@@ -1,4 +1,4 @@
-"""What a run has to leave behind: worker/run/contract.h."""
+"""What a run has to leave behind: worker/run/outputs.h."""
 import web_lib
 
 

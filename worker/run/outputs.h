@@ -1,5 +1,5 @@
-#ifndef WORKER_RUN_CONTRACT_H
-#define WORKER_RUN_CONTRACT_H
+#ifndef WORKER_RUN_OUTPUTS_H
+#define WORKER_RUN_OUTPUTS_H
 
 #include "worker/driver/driver.h"
 
@@ -16,6 +16,6 @@
  */
 
 /* Changes *end if the contract is broken; -1 if it cannot be told. */
-int contract_settle(struct run *r, struct run_end *end, struct err *e);
+int outputs_collect(struct run *r, struct run_end *end, struct err *e);
 
 #endif

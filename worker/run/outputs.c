@@ -1,4 +1,4 @@
-#include "worker/run/contract.h"
+#include "worker/run/outputs.h"
 
 #include "lib/json/json.h"
 #include "schema/agent/artifact.h"
@@ -69,7 +69,7 @@ static int check_required(struct run *r, const cJSON *list, struct err *e)
 				       PATHS_MAX);
 		paths[n++] = v->valuestring;
 	}
-	return artifact_check_contract(r->transcript.file.db, r->start->run,
+	return artifact_check_required(r->transcript.file.db, r->start->run,
 				       paths, n, e);
 }
 
@@ -104,7 +104,7 @@ static int keep_outputs(struct run *r, const cJSON *contract, struct err *e)
 	return rc ? rc : check_required(r, required, e);
 }
 
-int contract_settle(struct run *r, struct run_end *end, struct err *e)
+int outputs_collect(struct run *r, struct run_end *end, struct err *e)
 {
 	const char *text = r->start->artifacts;
 	cJSON *contract;
