@@ -108,7 +108,7 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 	return note_fixes(p, e);
 }
 
-static void nobody(void *arg, const struct migrate_item *p)
+static void nobody(void *arg, const struct import_item *p)
 {
 	(void)arg;
 	(void)p;
@@ -119,18 +119,18 @@ static int import(void *arg, const char *path, struct err *e)
 {
 	struct patient *p = arg;
 	struct cli *cli = p->cli;
-	struct migrate_host host = import_cli_host(cli);
-	struct migrate m = {.home = &cli->home,
-			    .host = &host,
-			    .root = path,
-			    .backup = p->backup,
-			    .tell = nobody};
+	struct import_writer host = import_cli_host(cli);
+	struct import_run m = {.home = &cli->home,
+			       .host = &host,
+			       .root = path,
+			       .backup = p->backup,
+			       .tell = nobody};
 	int rc;
 
 	if (!cli->control && cli_make_control(cli, e))
 		return -1;
 	m.control = cli->control;
-	rc = migrate_apply(&m, e);
+	rc = import_apply(&m, e);
 	arena_fini(&m.arena);
 	return rc;
 }

@@ -5,13 +5,13 @@
 
 static int apply(struct cli *cli, struct err *e)
 {
-	struct migrate_host host = import_cli_host(cli);
-	struct migrate m = {.home = &cli->home,
-			    .host = &host,
-			    .root = cli_arg(cli, 0),
-			    .agent = cli_option(cli, "agent"),
-			    .control = cli->control,
-			    .after = cli_option(cli, "archive")};
+	struct import_writer host = import_cli_host(cli);
+	struct import_run m = {.home = &cli->home,
+			       .host = &host,
+			       .root = cli_arg(cli, 0),
+			       .agent = cli_option(cli, "agent"),
+			       .control = cli->control,
+			       .after = cli_option(cli, "archive")};
 	struct import_view v;
 	int rc;
 
@@ -30,7 +30,7 @@ static int apply(struct cli *cli, struct err *e)
 			return -1;
 	}
 	import_view_begin(&v, cli, &m);
-	rc = migrate_apply(&m, e);
+	rc = import_apply(&m, e);
 	import_view_end(&v, &m);
 	arena_fini(&m.arena);
 	return rc;

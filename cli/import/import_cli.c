@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static void print_item(void *arg, const struct migrate_item *p)
+static void print_item(void *arg, const struct import_item *p)
 {
 	struct import_view *v = arg;
 
@@ -14,17 +14,17 @@ static void print_item(void *arg, const struct migrate_item *p)
 }
 
 void import_view_begin(struct import_view *v, struct cli *cli,
-		       struct migrate *m)
+		       struct import_run *m)
 {
 	v->cli = cli;
 	v->t = table_new(
-		&cli->out, &migrate_item_shape,
+		&cli->out, &import_item_shape,
 		"importer state records added bytes target path warning");
 	m->tell = print_item;
 	m->arg = v;
 }
 
-void import_view_end(struct import_view *v, const struct migrate *m)
+void import_view_end(struct import_view *v, const struct import_run *m)
 {
 	table_end(v->t);
 	output_note(&v->cli->out,

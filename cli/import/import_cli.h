@@ -2,11 +2,11 @@
 #define CLI_IMPORT_IMPORT_CLI_H
 
 #include "cli/cli.h"
-#include "ops/migrate/migrate.h"
+#include "ops/import/import.h"
 
 /* Writes rows of an import to the control plane, through the supervisor if one
  * runs. */
-struct migrate_host import_cli_host(struct cli *cli);
+struct import_writer import_cli_host(struct cli *cli);
 
 /* The table of items, for plan and apply. */
 struct import_view {
@@ -15,8 +15,8 @@ struct import_view {
 };
 
 void import_view_begin(struct import_view *v, struct cli *cli,
-		       struct migrate *m);
-void import_view_end(struct import_view *v, const struct migrate *m);
+		       struct import_run *m);
+void import_view_end(struct import_view *v, const struct import_run *m);
 
 /* A backup that was proven to be whole; its path, or NULL. */
 const char *import_save_first(struct cli *cli, struct err *e);

@@ -97,20 +97,18 @@ static int agent_file_row(void *arg, const char *agent,
 
 static int store_run(struct cli *cli, void *arg, struct err *e)
 {
-	return control_migration(cli->control, arg, e);
+	return control_import(cli->control, arg, e);
 }
 
 static int store_source(struct cli *cli, void *arg, struct err *e)
 {
-	return sql_exec(cli->control, Q_MIGRATION_SOURCE_PUT, arg, e) < 0 ? -1
-									  : 0;
+	return sql_exec(cli->control, Q_IMPORT_ITEM_PUT, arg, e) < 0 ? -1 : 0;
 }
 
 static int store_removed(struct cli *cli, void *arg, struct err *e)
 {
-	return sql_exec(cli->control, Q_MIGRATION_SOURCE_REMOVED, arg, e) < 0
-		       ? -1
-		       : 0;
+	return sql_exec(cli->control, Q_IMPORT_ITEM_REMOVED, arg, e) < 0 ? -1
+									 : 0;
 }
 
 static int send(struct cli *cli, const char *path, const struct shape *shape,
@@ -129,31 +127,30 @@ static int send(struct cli *cli, const char *path, const struct shape *shape,
 	return rc;
 }
 
-static int put_run(void *arg, struct migration_run_row *row, struct err *e)
+static int put_run(void *arg, struct import_run_row *row, struct err *e)
 {
-	return send(arg, "/v1/migrations", &migration_run_row_shape, row,
-		    store_run, e);
+	return send(arg, "/v1/imports", &import_run_row_shape, row, store_run,
+		    e);
 }
 
-static int put_source(void *arg, struct migration_source_row *row,
-		      struct err *e)
+static int put_source(void *arg, struct import_item_row *row, struct err *e)
 {
-	return send(arg, "/v1/migrations/sources", &migration_source_row_shape,
-		    row, store_source, e);
+	return send(arg, "/v1/imports/items", &import_item_row_shape, row,
+		    store_source, e);
 }
 
 static int put_removed(void *arg, const char *path, const char *where,
 		       struct err *e)
 {
-	struct migration_source_removed_in in = {path, where};
+	struct import_item_removed_in in = {path, where};
 
-	return send(arg, "/v1/migrations/removed",
-		    &migration_source_removed_in_shape, &in, store_removed, e);
+	return send(arg, "/v1/imports/removed", &import_item_removed_in_shape,
+		    &in, store_removed, e);
 }
 
-struct migrate_host import_cli_host(struct cli *cli)
+struct import_writer import_cli_host(struct cli *cli)
 {
-	return (struct migrate_host){
+	return (struct import_writer){
 		.arg = cli,
 		.agent = put_agent,
 		.file = agent_file_row,

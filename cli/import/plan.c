@@ -2,7 +2,7 @@
 
 #include "lib/base/id.h"
 #include "lib/os/file.h"
-#include "ops/migrate/source.h"
+#include "ops/import/source.h"
 #include "schema/control/control.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static struct sql *open_ledger(struct cli *cli, struct staging_dir *w)
 	snprintf(log, sizeof log, "%s-wal", path.text);
 	if (!file_exists(log)) {
 		if (staging_dir_open(w, tmp ? tmp : "/tmp", "skep-ledger",
-				     id_new(ID_MIGRATION).text, &ignored) ||
+				     id_new(ID_IMPORT).text, &ignored) ||
 		    source_copy(path.text, w->path, &mark, &ignored))
 			return NULL;
 		file = staging_dir_path(w, SOURCE_COPY);
@@ -40,15 +40,15 @@ static struct sql *open_ledger(struct cli *cli, struct staging_dir *w)
 static int plan(struct cli *cli, struct err *e)
 {
 	struct staging_dir w = {.lock = -1};
-	struct migrate m = {.home = &cli->home,
-			    .root = cli_arg(cli, 0),
-			    .agent = cli_option(cli, "agent"),
-			    .control = open_ledger(cli, &w)};
+	struct import_run m = {.home = &cli->home,
+			       .root = cli_arg(cli, 0),
+			       .agent = cli_option(cli, "agent"),
+			       .control = open_ledger(cli, &w)};
 	struct import_view v;
 	int rc;
 
 	import_view_begin(&v, cli, &m);
-	rc = migrate_plan(&m, e);
+	rc = import_plan(&m, e);
 	import_view_end(&v, &m);
 	sql_close(m.control);
 	staging_dir_close(&w);

@@ -147,7 +147,7 @@ void doctor_examine(struct doctor *d)
 		doctor_rows(d);
 	doctor_databases(d);
 	if (!d->alone)
-		doctor_foreign(d);
+		doctor_imports(d);
 }
 
 void doctor_fini(struct doctor *d)

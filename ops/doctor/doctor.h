@@ -55,7 +55,7 @@ struct doctor {
 	/* Called for each finding; texts are in the arena. */
 	void (*found)(void *arg, enum finding_code code, struct finding *f);
 	void *arg;
-	/* For --fix: imports the state at the path (ops/migrate/migrate.h). */
+	/* For --fix: imports the state at the path (ops/import/import.h). */
 	int (*import)(void *arg, const char *path, struct err *e);
 	struct arena arena;
 	struct sql *control; /* read-only; NULL: unreadable */
@@ -87,6 +87,6 @@ void doctor_host(struct doctor *d);      /* doctor_host.c */
 void doctor_lost(struct doctor *d);      /* doctor_lost.c */
 void doctor_agents(struct doctor *d);    /* doctor_agents.c */
 void doctor_cgroups(struct doctor *d);   /* doctor_cgroups.c */
-void doctor_foreign(struct doctor *d);   /* doctor_foreign.c */
+void doctor_imports(struct doctor *d);   /* doctor_imports.c */
 
 #endif

@@ -180,17 +180,17 @@ int control_audit(struct sql *db, const char *actor, const char *act,
 	return sql_exec(db, Q_AUDIT_ADD, &in, e) < 0 ? -1 : 0;
 }
 
-int control_migration(struct sql *db, const struct migration_run_row *row,
-		      struct err *e)
+int control_import(struct sql *db, const struct import_run_row *row,
+		   struct err *e)
 {
-	struct migration_run_left_in left = {row->id, row->source, clock_now()};
+	struct import_run_left_in left = {row->id, row->source, clock_now()};
 
-	if (sql_exec(db, Q_MIGRATION_RUN_PUT, row, e) < 0)
+	if (sql_exec(db, Q_IMPORT_RUN_PUT, row, e) < 0)
 		return -1;
 	if (row->ended_at != OPT_NONE)
-		return control_audit(db, NULL, "migrate.apply", row->id, NULL,
+		return control_audit(db, NULL, "import.apply", row->id, NULL,
 				     e);
-	return sql_exec(db, Q_MIGRATION_RUN_LEFT, &left, e) < 0 ? -1 : 0;
+	return sql_exec(db, Q_IMPORT_RUN_LEFT, &left, e) < 0 ? -1 : 0;
 }
 
 int control_kv_get(struct sql *db, const char *scope, const char *key,

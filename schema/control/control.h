@@ -39,8 +39,8 @@ int control_audit(struct sql *db, const char *actor, const char *act,
 
 /* A migration's row, in the caller's transaction. Its begin ends those of the
  * same source that were killed, its end is in the audit log. */
-int control_migration(struct sql *db, const struct migration_run_row *row,
-		      struct err *e);
+int control_import(struct sql *db, const struct import_run_row *row,
+		   struct err *e);
 
 /* For whom this process works: "cli:USER" unless it was said otherwise. */
 const char *control_actor(void);

@@ -14,36 +14,35 @@ void route_backup_note(struct api_request *q, const struct backup_run_row *body)
 			&e);
 }
 
-void route_migration_run(struct api_request *q,
-			 const struct migration_run_row *body)
+void route_import_run(struct api_request *q, const struct import_run_row *body)
 {
 	struct err e = {0};
 
 	request_command(q,
-			supervisor_migration_run(q->api->sup, body, q->by,
-						 request_done(q), &e),
+			supervisor_import_run(q->api->sup, body, q->by,
+					      request_done(q), &e),
 			&e);
 }
 
-void route_migration_source(struct api_request *q,
-			    const struct migration_source_row *body)
+void route_import_item(struct api_request *q,
+		       const struct import_item_row *body)
 {
 	struct err e = {0};
 
 	request_command(q,
-			supervisor_migration_source(q->api->sup, body, q->by,
-						    request_done(q), &e),
+			supervisor_import_item(q->api->sup, body, q->by,
+					       request_done(q), &e),
 			&e);
 }
 
-void route_migration_removed(struct api_request *q,
-			     const struct migration_source_removed_in *body)
+void route_import_removed(struct api_request *q,
+			  const struct import_item_removed_in *body)
 {
 	struct err e = {0};
 
 	request_command(q,
-			supervisor_migration_removed(q->api->sup, body, q->by,
-						     request_done(q), &e),
+			supervisor_import_removed(q->api->sup, body, q->by,
+						  request_done(q), &e),
 			&e);
 }
 

@@ -46,39 +46,38 @@ int supervisor_backup_note(struct supervisor *s,
 	return txn_try_end(&s->txn, note_backup(s, row, by, done, e), e);
 }
 
-static int note_migration(struct supervisor *s,
-			  const struct migration_run_row *row, const char *by,
-			  struct completion done, struct err *e)
+static int note_import_run(struct supervisor *s,
+			   const struct import_run_row *row, const char *by,
+			   struct completion done, struct err *e)
 {
 	control_set_actor(by);
-	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
+	if (!id_is(ID_IMPORT, row->id ? row->id : "") || !row->source ||
 	    !row->importer || !row->state)
 		return err_set(e, ERR_INVALID,
 			       "\"id\" is not the id of an import, or "
 			       "\"source\", \"importer\" or \"state\" is "
 			       "missing");
-	if (txn_begin(&s->txn, e) || control_migration(s->db, row, e))
+	if (txn_begin(&s->txn, e) || control_import(s->db, row, e))
 		return -1;
 	complete_later(s, done, row->id, true, NULL);
 	return 0;
 }
 
-int supervisor_migration_run(struct supervisor *s,
-			     const struct migration_run_row *row,
-			     const char *by, struct completion done,
-			     struct err *e)
+int supervisor_import_run(struct supervisor *s,
+			  const struct import_run_row *row, const char *by,
+			  struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, note_migration(s, row, by, done, e), e);
+	return txn_try_end(&s->txn, note_import_run(s, row, by, done, e), e);
 }
 
 /* Reports a missing import instead of a failed constraint. */
-static int needs_migration(struct supervisor *s, const char *id, struct err *e)
+static int needs_import_run(struct supervisor *s, const char *id, struct err *e)
 {
-	struct migration_run_known_row row;
+	struct import_run_known_row row;
 	struct arena a = {0};
-	int found = sql_get(s->db, Q_MIGRATION_RUN_KNOWN,
-			    &(struct migration_run_known_in){id}, &row, &a, e);
+	int found = sql_get(s->db, Q_IMPORT_RUN_KNOWN,
+			    &(struct import_run_known_in){id}, &row, &a, e);
 
 	arena_fini(&a);
 	if (found == 0)
@@ -87,10 +86,9 @@ static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 	return found > 0 ? 0 : -1;
 }
 
-static int note_migration_source(struct supervisor *s,
-				 const struct migration_source_row *row,
-				 const char *by, struct completion done,
-				 struct err *e)
+static int note_import_item(struct supervisor *s,
+			    const struct import_item_row *row, const char *by,
+			    struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (!row->path || !row->target || !row->sha256 || !row->run ||
@@ -98,47 +96,44 @@ static int note_migration_source(struct supervisor *s,
 		return err_set(e, ERR_INVALID,
 			       "\"path\", \"target\", \"sha256\", \"run\", "
 			       "\"importer\" and \"state\" are required");
-	if (needs_migration(s, row->run, e) || txn_begin(&s->txn, e) ||
-	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
+	if (needs_import_run(s, row->run, e) || txn_begin(&s->txn, e) ||
+	    sql_exec(s->db, Q_IMPORT_ITEM_PUT, row, e) < 0)
 		return -1;
 	complete_later(s, done, row->run, true, NULL);
 	return 0;
 }
 
-int supervisor_migration_source(struct supervisor *s,
-				const struct migration_source_row *row,
-				const char *by, struct completion done,
-				struct err *e)
+int supervisor_import_item(struct supervisor *s,
+			   const struct import_item_row *row, const char *by,
+			   struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, note_migration_source(s, row, by, done, e),
-			   e);
+	return txn_try_end(&s->txn, note_import_item(s, row, by, done, e), e);
 }
 
-static int note_migration_removed(struct supervisor *s,
-				  const struct migration_source_removed_in *in,
-				  const char *by, struct completion done,
-				  struct err *e)
+static int note_import_removed(struct supervisor *s,
+			       const struct import_item_removed_in *in,
+			       const char *by, struct completion done,
+			       struct err *e)
 {
 	control_set_actor(by);
 	if (!in->file || !in->removed)
 		return err_set(e, ERR_INVALID,
 			       "\"file\" and \"removed\" are required");
 	if (txn_begin(&s->txn, e) ||
-	    sql_exec(s->db, Q_MIGRATION_SOURCE_REMOVED, in, e) < 0)
+	    sql_exec(s->db, Q_IMPORT_ITEM_REMOVED, in, e) < 0)
 		return -1;
 	complete_later(s, done, "sources", true, NULL);
 	return 0;
 }
 
-int supervisor_migration_removed(struct supervisor *s,
-				 const struct migration_source_removed_in *in,
-				 const char *by, struct completion done,
-				 struct err *e)
+int supervisor_import_removed(struct supervisor *s,
+			      const struct import_item_removed_in *in,
+			      const char *by, struct completion done,
+			      struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, note_migration_removed(s, in, by, done, e),
-			   e);
+	return txn_try_end(&s->txn, note_import_removed(s, in, by, done, e), e);
 }
 
 static int add_audit(struct supervisor *s, const char *act, const char *subject,

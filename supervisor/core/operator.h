@@ -16,18 +16,16 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 		     const char *detail, const char *by, struct completion done,
 		     struct err *e);
 /* Record an import, one of its items, and that a source was removed. */
-int supervisor_migration_run(struct supervisor *s,
-			     const struct migration_run_row *row,
-			     const char *by, struct completion done,
-			     struct err *e);
-int supervisor_migration_source(struct supervisor *s,
-				const struct migration_source_row *row,
-				const char *by, struct completion done,
-				struct err *e);
-int supervisor_migration_removed(struct supervisor *s,
-				 const struct migration_source_removed_in *in,
-				 const char *by, struct completion done,
-				 struct err *e);
+int supervisor_import_run(struct supervisor *s,
+			  const struct import_run_row *row, const char *by,
+			  struct completion done, struct err *e);
+int supervisor_import_item(struct supervisor *s,
+			   const struct import_item_row *row, const char *by,
+			   struct completion done, struct err *e);
+int supervisor_import_removed(struct supervisor *s,
+			      const struct import_item_removed_in *in,
+			      const char *by, struct completion done,
+			      struct err *e);
 /* Deletes at most req->count old runs; the note is their number. */
 int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
 		     const char *by, struct completion done, struct err *e);

@@ -1,6 +1,6 @@
 /* Any bytes are read as JSON5 or refused with a place. An object that is JSON
  * means the same as JSON5; and what was read, written as JSON, is read again. */
-#include "ops/migrate/importers/json5.h"
+#include "ops/import/importers/json5.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -78,12 +78,12 @@ DELETE FROM lease WHERE name = :name AND expires_at < :now;
 SELECT max(coalesce((SELECT max(at) FROM host_event), 0),
            coalesce((SELECT at FROM audit ORDER BY id DESC LIMIT 1), 0)) AS at;
 
--- row migration_run_row (id text, source text, importer text, state text,
+-- row import_run_row (id text, source text, importer text, state text,
 --   backup_path text, sources i64, imported i64, skipped i64, warnings i64,
 --   started_at time, ended_at time)
 
--- query migration_run_put (migration_run_row)
-INSERT INTO migration_run (id, source, importer, state, backup_path, sources,
+-- query import_run_put (import_run_row)
+INSERT INTO import_run (id, source, importer, state, backup_path, sources,
                            imported, skipped, warnings, started_at, ended_at)
 VALUES (:id, :source, :importer, :state, :backup_path, :sources, :imported,
         :skipped, :warnings, :started_at, :ended_at)
@@ -92,25 +92,25 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state,
   skipped = excluded.skipped, warnings = excluded.warnings,
   ended_at = excluded.ended_at;
 
--- query migration_run_known (id text) -> (id text)
-SELECT id FROM migration_run WHERE id = :id;
+-- query import_run_known (id text) -> (id text)
+SELECT id FROM import_run WHERE id = :id;
 
--- query migration_run_left (id text, source text, now time)
+-- query import_run_left (id text, source text, now time)
 -- Those of the same source that were killed: a new one begins.
-UPDATE migration_run SET state = 'failed', ended_at = :now
+UPDATE import_run SET state = 'failed', ended_at = :now
  WHERE state = 'running' AND source = :source AND id <> :id;
 
--- row migration_source_row (path text, target text, mtime_ns i64, bytes i64,
+-- row import_item_row (path text, target text, mtime_ns i64, bytes i64,
 --   sha256 text, run text, importer text, state text, records i64,
 --   warning text, removed text, at time)
 
--- query migration_source_get (path text, target text) -> migration_source_row
+-- query import_item_get (path text, target text) -> import_item_row
 SELECT path, target, mtime_ns, bytes, sha256, run, importer, state, records,
        warning, removed, at
-  FROM migration_source WHERE path = :path AND target = :target;
+  FROM import_item WHERE path = :path AND target = :target;
 
--- query migration_source_put (migration_source_row)
-INSERT INTO migration_source (path, target, mtime_ns, bytes, sha256, run,
+-- query import_item_put (import_item_row)
+INSERT INTO import_item (path, target, mtime_ns, bytes, sha256, run,
                               importer, state, records, warning, removed, at)
 VALUES (:path, :target, :mtime_ns, :bytes, :sha256, :run, :importer, :state,
         :records, :warning, :removed, :at)
@@ -120,7 +120,7 @@ ON CONFLICT (path, target) DO UPDATE SET mtime_ns = excluded.mtime_ns,
   records = excluded.records, warning = excluded.warning,
   removed = excluded.removed, at = excluded.at;
 
--- query migration_source_removed (file text, removed text)
+-- query import_item_removed (file text, removed text)
 -- All pieces of a file.
-UPDATE migration_source SET removed = :removed
+UPDATE import_item SET removed = :removed
  WHERE path = :file OR (path >= :file || '#' AND path < :file || '$');

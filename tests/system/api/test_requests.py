@@ -240,7 +240,7 @@ def test_texts_that_name_nothing_of_the_kind_are_refused(home):
             if "string" not in types_of(schema) or "enum" in schema:
                 continue
             for text in ("/", "/dev/null", "/etc/passwd", "nobody",
-                         "run_" + "0" * 26, "mig_" + "0" * 26):
+                         "run_" + "0" * 26, "imp_" + "0" * 26):
                 status, said = a.send(route, route.url(),
                                       dict(route.members(), **{name: text}))
                 assert status < 500, (route.name, name, text, status, said)

@@ -121,7 +121,7 @@ def test_no_change_costs_the_loop_more_with_a_long_history(home):
             ("PATCH", "/v1/sessions/agent1/long", {"title": "t"}),
             ("POST", "/v1/messages", {"to": "agent1/s1", "text": "x"}),
             ("POST", "/v1/deliveries/%s/discard" % IDS["deliveries"], {}),
-            ("POST", "/v1/migrations/removed", {"file": "/x", "removed": "deleted"})):
+            ("POST", "/v1/imports/removed", {"file": "/x", "removed": "deleted"})):
         ms, status = loop_ms(h, method, path, body)
         if ms > MOST_MS + 5:  # a commit, and what a run's start costs
             slow.append("%s %s: %.1f ms" % (method, path, ms))

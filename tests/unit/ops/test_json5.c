@@ -1,5 +1,5 @@
-/* JSON as people write it by hand: ops/migrate/importers/json5.h. */
-#include "ops/migrate/importers/json5.h"
+/* JSON as people write it by hand: ops/import/importers/json5.h. */
+#include "ops/import/importers/json5.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
