@@ -4,7 +4,7 @@
 #include "lib/db/checkpoint.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 #include "ops/maintain/wal_readers.h"
 #include "schema/agent/gc.h"
 #include "schema/control/registry.h"
@@ -50,7 +50,7 @@ static bool changed(const char *path, int64_t since)
 static int give_back(struct job *j, struct sql *db, struct err *e)
 {
 	int64_t pages = 0, all = 0, size = 0, n;
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 
 	if (sql_script_i64(db, "PRAGMA freelist_count", &pages, e) ||
 	    sql_script_i64(db, "PRAGMA page_count", &all, e) ||
@@ -58,7 +58,7 @@ static int give_back(struct job *j, struct sql *db, struct err *e)
 		return -1;
 	if (pages * size < FREE_BYTES || pages * FREE_PART < all)
 		return 0;
-	n = slice_vacuum(&s, db, pages, e);
+	n = batch_vacuum(&s, db, pages, e);
 	j->sum.vacuumed += n > 0;
 	return n < 0 ? -1 : 0;
 }

@@ -29,7 +29,7 @@ int ops_backup_note(struct cli *cli, struct backup_run_row *row, struct err *e);
 int ops_audit(struct cli *cli, const char *act, const char *subject,
 	      const char *detail, struct err *e);
 
-/* Lets the supervisor run slices until nothing is left; returns the number of
+/* Lets the supervisor run batches until nothing is left; returns the number of
  * rows, or -1. */
 int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
 		       struct err *e);

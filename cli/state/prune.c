@@ -5,9 +5,9 @@
 #include "lib/base/id.h"
 #include "lib/db/snapshot.h"
 #include "lib/json/json.h"
+#include "ops/maintain/batch.h"
 #include "ops/maintain/dry_run.h"
 #include "ops/maintain/prune.h"
-#include "ops/maintain/slice.h"
 #include "ops/staging_dir.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
@@ -93,7 +93,7 @@ static int prune_file(struct cli *cli, const struct agent_database_row *row,
 /* --- the control plane ---------------------------------------------------- */
 
 /* Nobody may supervise meanwhile; the nested transaction asks that. */
-static int prune_slice(struct sql *db, int64_t count, void *arg, struct err *e)
+static int prune_batch(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	const struct job *j = arg;
 
@@ -124,17 +124,17 @@ static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
 
 static int64_t prune_alone(struct job *j, struct sql *db, struct err *e)
 {
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 
 	sql_watch(db);
-	return slice_all(&s, db, prune_slice, j, e);
+	return batch_all(&s, db, prune_batch, j, e);
 }
 
 /* A dry run, in a copy: the supervisor is not made to wait for it. */
 static int64_t prune_copy(struct cli *cli, struct job *j, struct err *e)
 {
 	const char *copy = staging_dir_path(&j->dry, "control.sqlite");
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 	struct err ignored;
 	struct sql *db;
 	int64_t n = -1;
@@ -143,7 +143,7 @@ static int64_t prune_copy(struct cli *cli, struct job *j, struct err *e)
 	    sql_open(&db, copy, control_schema.queries, 0, e))
 		return -1;
 	if (!sql_enter(db, e)) {
-		n = slice_all(&s, db, prune_copied, j, e);
+		n = batch_all(&s, db, prune_copied, j, e);
 		if (n >= 0 && prune_messages_copied(&j->messages, db, e))
 			n = -1;
 		(void)sql_leave(db, -1, &ignored); /* never kept */

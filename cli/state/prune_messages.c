@@ -3,7 +3,7 @@
 #include "cli/remote.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 #include "schema/control/control.h"
 
 #include <inttypes.h>
@@ -33,9 +33,9 @@ static int some_copied(struct sql *db, int64_t count, void *arg, struct err *e)
 
 int prune_messages_copied(struct retire *r, struct sql *copy, struct err *e)
 {
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 
-	return slice_all(&s, copy, some_copied, r, e) < 0 ? -1 : 0;
+	return batch_all(&s, copy, some_copied, r, e) < 0 ? -1 : 0;
 }
 
 /* Nobody may supervise meanwhile; the nested transaction asks that. */
@@ -46,7 +46,7 @@ static int some_alone(struct sql *db, int64_t count, void *arg, struct err *e)
 	return sql_leave(db, retire_some(arg, db, count, e), e);
 }
 
-static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
+static int ask_batches(struct cli *cli, struct retire *r, struct err *e)
 {
 	struct buf body = BUF_MAX(4096);
 	int looked = 1;
@@ -75,9 +75,9 @@ static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
 
 int prune_messages(struct cli *cli, struct retire *r, struct err *e)
 {
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 
 	if (cli->supervised)
-		return ask_slices(cli, r, e);
-	return slice_all(&s, cli->control, some_alone, r, e) < 0 ? -1 : 0;
+		return ask_batches(cli, r, e);
+	return batch_all(&s, cli->control, some_alone, r, e) < 0 ? -1 : 0;
 }

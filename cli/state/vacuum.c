@@ -4,7 +4,7 @@
 #include "lib/db/vacuum.h"
 #include "lib/os/file.h"
 #include "lib/os/process.h"
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
 
@@ -51,13 +51,13 @@ static int vacuum_database(struct job *j, struct sql *db, struct vacuumed *v,
 			   struct err *e)
 {
 	struct sql_checkpoint_result r;
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 	int rc;
 
 	v->before = file_size(sql_path(db));
 	sql_watch(db);
 	if (j->incremental)
-		rc = slice_vacuum(&s, db, INT64_MAX, e) < 0 ? -1 : 0;
+		rc = batch_vacuum(&s, db, INT64_MAX, e) < 0 ? -1 : 0;
 	else
 		rc = sql_vacuum(db, e);
 	if (!rc)

@@ -1,7 +1,7 @@
 #include "ops/maintain/dry_run.h"
 
 #include "lib/db/snapshot.h"
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 
 #define MS INT64_C(1000000)
 
@@ -32,7 +32,7 @@ static int try_it(const struct agent_database_row *row, int64_t ms,
 		return -1;
 	rc = sql_enter(f.db, e);
 	if (!rc) {
-		rc = deed(&f, ms ? slice_clock() + ms * MS : 0, arg, e);
+		rc = deed(&f, ms ? batch_clock() + ms * MS : 0, arg, e);
 		(void)sql_leave(f.db, -1, &ignored); /* always rolled back */
 	}
 	agent_file_close(&f);
@@ -51,7 +51,7 @@ int dry_run_perform(const struct staging_dir *dry,
 	*held = (struct sql_hold){0};
 	if (dry->lock < 0)
 		return do_it(row, deed, arg, held, e);
-	rc = try_it(row, SLICE_MAX_MS - 2 * SLICE_AIM_MS, deed, arg, e);
+	rc = try_it(row, BATCH_MAX_MS - 2 * BATCH_AIM_MS, deed, arg, e);
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	copy.path = staging_dir_path(dry, "copy.sqlite");

@@ -6,12 +6,12 @@
 
 /*
  * An operation on an agent's file, or a dry run of it: the operation in a
- * transaction that is rolled back. If it fits into one slice
- * (ops/maintain/slice.h), it is done in the file; otherwise on a copy with the
+ * transaction that is rolled back. If it fits into one batch
+ * (ops/maintain/batch.h), it is done in the file; otherwise on a copy with the
  * same pages, where no writer waits for it.
  */
 
-/* ERR_TIMEOUT after `until` (slice_clock; 0: never). */
+/* ERR_TIMEOUT after `until` (batch_clock; 0: never). */
 typedef int dry_run_op(struct agent_file *f, int64_t until, void *arg,
 		       struct err *e);
 

@@ -2,7 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 #include "schema/agent/artifact.h"
 #include "schema/agent/transcript/event.h"
 #include "schema/control_queries.h"
@@ -21,7 +21,7 @@ struct job {
 	struct agent_file *file;
 	const struct prune_options *ask;
 	struct pruned *out;
-	struct slice slice;
+	struct batch batch;
 	int64_t id, lo; /* of the current session */
 };
 
@@ -57,7 +57,7 @@ static int gather(struct job *j, struct err *e)
 		if (is_busy(j->ask, rows[i].key))
 			continue;
 		j->id = rows[i].id;
-		rc = slice_run(&j->slice, j->file->db, bury, j, e);
+		rc = batch_run(&j->batch, j->file->db, bury, j, e);
 		j->out->sessions += rc > 0;
 	}
 	arena_fini(&a);
@@ -73,7 +73,7 @@ static int drop_events(struct sql *db, int64_t count, void *arg, struct err *e)
 					   event_pos(j->id, EVENT_SEQ_MAX),
 					   count};
 
-	return fault_point(FAULT_prune_slice, e)
+	return fault_point(FAULT_prune_batch, e)
 		       ? -1
 		       : sql_exec(db, Q_EVENT_DELETE_RANGE, &in, e);
 }
@@ -110,16 +110,16 @@ static int sweep_one(struct job *j, const struct prune_buried_row *row,
 
 	j->id = row->id;
 	j->lo = row->forks ? row->need + 1 : 1;
-	events = slice_all(&j->slice, db, drop_events, j, e);
+	events = batch_all(&j->batch, db, drop_events, j, e);
 	if (events >= 0 && !row->forks)
-		made = slice_all(&j->slice, db, drop_artifacts, j, e);
+		made = batch_all(&j->batch, db, drop_artifacts, j, e);
 	if (events < 0 || made < 0)
 		return -1;
 	j->out->events += events;
 	j->out->artifacts += made;
 	if (row->forks)
 		return 0;
-	return slice_run(&j->slice, db, drop_row, j, e) < 0 ? -1 : 0;
+	return batch_run(&j->batch, db, drop_row, j, e) < 0 ? -1 : 0;
 }
 
 /* Newest first, and again as long as something was deleted: a session may have
@@ -175,7 +175,7 @@ static int drop_snapshots(struct job *j, const char *name, struct arena *a,
 		j->out->snapshots += rc == 0;
 	}
 	if (!rc && n >= 0 &&
-	    slice_all(&j->slice, j->file->db, drop_some, &w, e) < 0)
+	    batch_all(&j->batch, j->file->db, drop_some, &w, e) < 0)
 		rc = -1;
 	vfs_close(w.v);
 	return n < 0 ? -1 : rc;
@@ -201,16 +201,16 @@ int prune_agent(struct agent_file *f, const struct prune_options *ask,
 		struct pruned *out, struct err *e)
 {
 	struct job j = {
-		.file = f, .ask = ask, .out = out, .slice = SLICE_BEGIN};
+		.file = f, .ask = ask, .out = out, .batch = BATCH_BEGIN};
 	int64_t pages = 0, size = 0;
 
 	*out = (struct pruned){.database = "agent", .agent = f->agent};
-	j.slice.until = ask->until;
+	j.batch.until = ask->until;
 	if (gather(&j, e) || sweep(&j, e) < 0 || prune_spaces(&j, e) ||
 	    artifact_sweep(f->db, 0, INT_MAX, e) < 0 ||
 	    sql_script_i64(f->db, "PRAGMA page_size", &size, e))
 		return -1;
-	pages = slice_vacuum(&j.slice, f->db, INT64_MAX, e);
+	pages = batch_vacuum(&j.batch, f->db, INT64_MAX, e);
 	out->freed_bytes = pages * size;
 	return pages < 0 ? -1 : 0;
 }
@@ -235,7 +235,7 @@ int prune_runs(struct sql *control, int64_t before, const char *edge,
 {
 	struct prune_runs_in in = {before, edge, count};
 
-	return fault_point(FAULT_prune_slice, e)
+	return fault_point(FAULT_prune_batch, e)
 		       ? -1
 		       : sql_exec(control, Q_PRUNE_RUNS, &in, e);
 }
@@ -254,7 +254,7 @@ static int null_some(struct sql *db, int64_t count, void *arg, struct err *e)
 	struct null_parts_in parts;
 	int n;
 
-	if (fault_point(FAULT_prune_slice, e) ||
+	if (fault_point(FAULT_prune_batch, e) ||
 	    sql_get(db, Q_NULL_NEXT, &ask, &range, NULL, e) < 0)
 		return -1;
 	w->more = range.n > 0;
@@ -271,12 +271,12 @@ int64_t prune_content(struct agent_file *f, const struct prune_options *ask,
 		      struct err *e)
 {
 	struct nulling w = {0, ask->before, true};
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 	int64_t sum = 0;
 
 	s.until = ask->until;
 	while (w.more) {
-		int n = slice_run(&s, f->db, null_some, &w, e);
+		int n = batch_run(&s, f->db, null_some, &w, e);
 
 		if (n < 0)
 			return -1;

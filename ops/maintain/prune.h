@@ -5,7 +5,7 @@
 #include "schema/agent/agent_file.h"
 
 /*
- * Deletes old data in slices (ops/maintain/slice.h), beside active runs. In a
+ * Deletes old data in batches (ops/maintain/batch.h), beside active runs. In a
  * file: sessions with all their events, artifacts of their runs, snapshots of
  * workspaces; in the control plane: ended runs and old messages
  * (schema/control/channel/retention.h). It never deletes anything that is
@@ -19,7 +19,7 @@ struct prune_options {
 	int64_t keep;   /* number of sessions, and of runs, to keep */
 	const char *const *busy; /* sessions with waiting runs */
 	int nbusy;
-	int64_t until; /* slice_clock: ERR_TIMEOUT after this; 0: never */
+	int64_t until; /* batch_clock: ERR_TIMEOUT after this; 0: never */
 };
 
 #define PRUNED(F, S)                                                         \
@@ -42,7 +42,7 @@ SHAPE_DECLARE(pruned, PRUNED);
 int prune_agent(struct agent_file *f, const struct prune_options *ask,
 		struct pruned *out, struct err *e);
 
-/* One slice of at most `count` ended runs, inside the caller's transaction: how
+/* One batch of at most `count` ended runs, inside the caller's transaction: how
  * many. `edge` is from prune_edge. */
 int prune_runs(struct sql *control, int64_t before, const char *edge,
 	       int64_t count, struct err *e);

@@ -124,7 +124,7 @@ static int gc_slice(struct supervisor *s, unsigned next, unsigned remove,
 }
 
 /* Deletes attachments that no message uses: first the uses, then the contents,
- * one slice at a time. */
+ * one batch at a time. */
 static void gc_rows(struct supervisor *s)
 {
 	struct channel_media *m = &s->channels->media;

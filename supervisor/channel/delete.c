@@ -12,7 +12,7 @@
 
 #define STEP       16
 #define AT_LEAST   16      /* steps; enough to delete most channels at once */
-#define SLICE_NS   4000000 /* of a turn of the loop … */
+#define BATCH_NS   4000000 /* of a turn of the loop … */
 #define PAUSE_MS   12      /* … then a pause for other work */
 #define SUSPEND_MS 1000    /* after a failure */
 
@@ -59,11 +59,11 @@ static int log_channel_event(struct supervisor *s, const char *name,
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
-/* Deletes one slice in the transaction. Returns 1, 0 if the channel is deleted,
+/* Deletes one batch in the transaction. Returns 1, 0 if the channel is deleted,
  * or -1. */
-static int slice(struct supervisor *s, const char *name, struct err *e)
+static int run_batch(struct supervisor *s, const char *name, struct err *e)
 {
-	int64_t until = clock_mono_ns() + SLICE_NS;
+	int64_t until = clock_mono_ns() + BATCH_NS;
 	struct removal *at = &s->channels->deletion->at;
 	int n = 1;
 
@@ -89,7 +89,8 @@ static int delete_next_slice(struct supervisor *s, struct err *e)
 
 	if (n == 1) {
 		txn_try_begin(&s->txn);
-		n = txn_try_end(&s->txn, slice(s, row.name, e), e) < 0 ? -1 : 1;
+		n = txn_try_end(&s->txn, run_batch(s, row.name, e), e) < 0 ? -1
+									   : 1;
 	}
 	arena_fini(&a);
 	return n;
@@ -115,7 +116,7 @@ static int delete_channel(struct supervisor *s, const char *name,
 
 	if (txn_begin(&s->txn, e) || channel_remove_begin(s->db, name, by, e))
 		return -1;
-	left = slice(s, name, e);
+	left = run_batch(s, name, e);
 	if (left < 0 ||
 	    (left && log_channel_event(s, name, CHANNEL_REMOVING, e)))
 		return -1;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define STEP              16
-#define SLICE_NS          4000000 /* of a turn of the loop … */
+#define BATCH_NS          4000000 /* of a turn of the loop … */
 #define PAUSE_MS          20      /* … then a pause for other work */
 #define PRUNE_INTERVAL_MS (10 * 60000)
 #define LEAST_MS          1000
@@ -75,10 +75,10 @@ static void restart_walk(void *arg)
 	s->channels->retention->bytes = 0;
 }
 
-/* Runs one slice. Returns the number of examined rows, 0 at the end, or -1. */
-static int slice(struct supervisor *s, struct retire *r, struct err *e)
+/* Runs one batch. Returns the number of examined rows, 0 at the end, or -1. */
+static int run_batch(struct supervisor *s, struct retire *r, struct err *e)
 {
-	int64_t until = clock_mono_ns() + SLICE_NS;
+	int64_t until = clock_mono_ns() + BATCH_NS;
 	int64_t bytes = r->bytes;
 	int n, sum = 0;
 
@@ -124,7 +124,7 @@ static void on_timer(uv_timer_t *t)
 		retire_begin(&w->walk, &req);
 	w->walking = true;
 	txn_try_begin(&s->txn);
-	n = slice(s, &w->walk, &e);
+	n = run_batch(s, &w->walk, &e);
 	if (n == 0 && log_retention(s, &w->walk.sum, &e))
 		n = -1;
 	n = txn_try_end(&s->txn, n, &e);
@@ -182,7 +182,7 @@ static int prune_messages(struct supervisor *s,
 	control_set_actor(by);
 	if (memcmp(&r->ask, req, sizeof *req) != 0)
 		retire_begin(r, req);
-	n = slice(s, r, e);
+	n = run_batch(s, r, e);
 	if (n < 0)
 		return -1;
 	snprintf(text, sizeof text,

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLICE_MAX 1000    /* rows or pages, in one turn of the loop … */
-#define SLICE_NS  5000000 /* … and no longer than this, after each few: */
+#define BATCH_MAX 1000    /* rows or pages, in one turn of the loop … */
+#define BATCH_NS  5000000 /* … and no longer than this, after each few: */
 #define STEP      8
 
 /*
@@ -159,7 +159,7 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 			   add_audit(s, act, subject, detail, by, done, e), e);
 }
 
-/* --- slices: the command repeats its request until nothing is left -------- */
+/* --- batches: the command repeats its request until nothing is left -------- */
 
 /* Repeats step until `max` rows are done or the time of one turn is used up. */
 static int run_slice(struct supervisor *s, int64_t max,
@@ -167,7 +167,7 @@ static int run_slice(struct supervisor *s, int64_t max,
 				 struct err *e),
 		     const void *arg, struct err *e)
 {
-	int64_t until = clock_mono_ns() + SLICE_NS;
+	int64_t until = clock_mono_ns() + BATCH_NS;
 	int n = 1, sum = 0;
 
 	if (txn_begin(&s->txn, e))
@@ -204,11 +204,11 @@ static int prune_runs(struct supervisor *s, const struct prune_runs_in *req,
 		      const char *by, struct completion done, struct err *e)
 {
 	control_set_actor(by);
-	if (!req->edge || req->count < 1 || req->count > SLICE_MAX)
+	if (!req->edge || req->count < 1 || req->count > BATCH_MAX)
 		return err_set(e, ERR_INVALID,
 			       "\"edge\" must be the first id to keep, and "
 			       "\"count\" 1 to %d",
-			       SLICE_MAX);
+			       BATCH_MAX);
 	send_hint(s, &(struct hint){.kind = HINT_ATTACHMENTS});
 	return complete_count(
 		s, "runs", run_slice(s, req->count, prune_some, req, e), done);
@@ -232,9 +232,9 @@ static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
 			struct completion done, struct err *e)
 {
 	control_set_actor(by);
-	if (pages < 1 || pages > SLICE_MAX)
+	if (pages < 1 || pages > BATCH_MAX)
 		return err_set(e, ERR_INVALID, "\"pages\" must be 1 to %d",
-			       SLICE_MAX);
+			       BATCH_MAX);
 	return complete_count(s, "pages",
 			      run_slice(s, pages, vacuum_some, NULL, e), done);
 }

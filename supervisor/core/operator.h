@@ -5,7 +5,7 @@
 
 /*
  * Changes that maintenance commands request from a running skepd, which alone
- * writes the control plane: the row of a backup, an audit row, a slice of a
+ * writes the control plane: the row of a backup, an audit row, a batch of a
  * prune or vacuum, and the replacement of an agent's database by a restored
  * file (the agent must have no active run).
  */

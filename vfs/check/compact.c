@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE      64   /* contents between two commits */
+#define BATCH      64   /* contents between two commits */
 #define PAGES      1000 /* free pages returned between two commits */
 #define MANY       8000 /* free pages that are returned in one commit */
 #define HASH_BYTES 16   /* enough to find candidates; the bytes decide */
@@ -64,10 +64,10 @@ static int compress(struct work *w, int64_t blob, size_t n, struct err *e)
 	return sql_exec(w->v.db, Q_VFS_BLOB_SET, &row, e) < 0 ? -1 : 0;
 }
 
-/* One slice of contents after `*last`: 1 if there may be more, 0, -1. */
-static int slice(struct work *w, int64_t *last, struct err *e)
+/* One batch of contents after `*last`: 1 if there may be more, 0, -1. */
+static int compact_batch(struct work *w, int64_t *last, struct err *e)
 {
-	for (int i = 0; i < SLICE; i++) {
+	for (int i = 0; i < BATCH; i++) {
 		struct vfs_key key = {.id = *last};
 		struct vfs_number next;
 		size_t n;
@@ -94,7 +94,7 @@ static int compress_all(struct work *w, struct err *e)
 	do {
 		if (sql_enter(w->v.db, e))
 			return -1;
-		more = slice(w, &last, e);
+		more = compact_batch(w, &last, e);
 		if (sql_leave(w->v.db, more < 0 ? -1 : 0, e))
 			return -1;
 		if (w->c->tell)

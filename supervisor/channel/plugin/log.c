@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_BYTES 65536
-#define SLICE_MS   250
-#define SLICE      (PLUGIN_LOG_RATE * SLICE_MS / 1000)
+#define READ_BYTES   65536
+#define WINDOW_MS    250
+#define WINDOW_BYTES (PLUGIN_LOG_RATE * WINDOW_MS / 1000)
 
 struct plugin_log {
 	struct plugin_log *next;
@@ -23,7 +23,7 @@ struct plugin_log {
 	uv_timer_t timer; /* runs while the pipe is not read */
 	int fd;
 	int handles;   /* that are not closed yet */
-	size_t taken;  /* bytes read in this slice */
+	size_t taken;  /* bytes read in this window */
 	int64_t since; /* uv_now of the start of the slice */
 	bool discard;  /* further output is dropped */
 	struct home_path path;
@@ -129,7 +129,7 @@ static bool read_some(struct plugin_log *l, bool *ended)
 
 static void on_readable(uv_poll_t *h, int status, int events);
 
-static void on_slice(uv_timer_t *t)
+static void on_window(uv_timer_t *t)
 {
 	struct plugin_log *l = t->data;
 
@@ -144,16 +144,16 @@ static void on_readable(uv_poll_t *h, int status, int events)
 
 	(void)status;
 	(void)events;
-	if (now - l->since >= SLICE_MS) {
+	if (now - l->since >= WINDOW_MS) {
 		l->since = now;
 		l->taken = 0;
 	}
 	(void)read_some(l, &ended);
 	if (ended) {
 		log_close(l);
-	} else if (l->taken > SLICE) {
+	} else if (l->taken > WINDOW_BYTES) {
 		uv_poll_stop(h);
-		uv_timer_start(&l->timer, on_slice, SLICE_MS, 0);
+		uv_timer_start(&l->timer, on_window, WINDOW_MS, 0);
 	}
 }
 
@@ -208,7 +208,8 @@ void plugin_logs_close(struct supervisor *s)
 		struct plugin_log *l = s->channels->logs;
 		bool ended;
 
-		for (l->taken = 0; l->taken < SLICE && read_some(l, &ended);)
+		for (l->taken = 0;
+		     l->taken < WINDOW_BYTES && read_some(l, &ended);)
 			;
 		log_close(l);
 	}

@@ -147,7 +147,7 @@ static void dropping_one_keeps_the_older_ones_right(void **state)
 
 /* Drops a snapshot in slices of `count` rows, with changes between them if
  * `busy`. */
-static void drop_in_slices(const char *name, int64_t count, bool busy)
+static void drop_in_batches(const char *name, int64_t count, bool busy)
 {
 	struct vfs_drop at = {0};
 	struct err e;
@@ -184,8 +184,8 @@ static void a_drop_in_slices_is_the_same(void **state)
 		change_a_lot(4);
 		snap("s4");
 		change_a_lot(5);
-		drop_in_slices("s2", counts[i % 4], i > 3);
-		drop_in_slices("s4", counts[i % 4], i > 3);
+		drop_in_batches("s2", counts[i % 4], i > 3);
+		drop_in_batches("s4", counts[i % 4], i > 3);
 		change_a_lot(6);
 		assert_ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
 		now = picture(old);
@@ -197,8 +197,8 @@ static void a_drop_in_slices_is_the_same(void **state)
 		assert_string_equal(now, third);
 		vfs_close(old);
 		free(now);
-		drop_in_slices("s1", counts[i % 4], i > 3);
-		drop_in_slices("s3", counts[i % 4], i > 3);
+		drop_in_batches("s1", counts[i % 4], i > 3);
+		drop_in_batches("s3", counts[i % 4], i > 3);
 		assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_snap"),
 				 0);
 		assert_int_equal(
@@ -288,7 +288,7 @@ static void a_drop_that_stopped_is_finished_later(void **state)
 		;
 	vfs_close(again);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_snap"), 1);
-	drop_in_slices("s1", 10, false);
+	drop_in_batches("s1", 10, false);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_undo_chunk"),
 			 0);
 }

@@ -1,4 +1,4 @@
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 #include "tests/support/temp.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static int tear_down_slice(void **state)
 	return 0;
 }
 
-static int count_slice(struct sql *on, int64_t count, void *arg, struct err *e)
+static int count_batch(struct sql *on, int64_t count, void *arg, struct err *e)
 {
 	int64_t *began = arg;
 
@@ -64,7 +64,7 @@ static int count_slice(struct sql *on, int64_t count, void *arg, struct err *e)
 
 static int64_t all_slices(int64_t n, int64_t each_ns, int64_t slow)
 {
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 	int64_t slices = 0, sum = 0;
 	struct err e;
 	int got;
@@ -78,7 +78,7 @@ static int64_t all_slices(int64_t n, int64_t each_ns, int64_t slow)
 	do {
 		int64_t began = 0;
 
-		got = slice_run(&s, db, count_slice, &began, &e);
+		got = batch_run(&s, db, count_batch, &began, &e);
 		assert_true(got >= 0);
 		assert_false(sql_in_transaction(db));
 		sum += got;
@@ -95,7 +95,7 @@ static void no_slice_is_longer_than_its_limit(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
 		all_slices(130, each[i], 130);
-		assert_true(longest <= SLICE_MAX_MS * MS);
+		assert_true(longest <= BATCH_MAX_MS * MS);
 	}
 }
 
@@ -104,7 +104,7 @@ static void rows_that_are_suddenly_slow_make_no_long_slice(void **state)
 	(void)state;
 	for (int64_t slow = 1; slow < 2000; slow += 171) {
 		all_slices(slow + 200, 50000, slow);
-		assert_true(longest <= SLICE_MAX_MS * MS);
+		assert_true(longest <= BATCH_MAX_MS * MS);
 	}
 }
 
@@ -117,7 +117,7 @@ static void fast_rows_make_few_slices(void **state)
 
 static void nothing_begins_after_the_end(void **state)
 {
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 	int64_t began = 0;
 	struct err e;
 
@@ -128,14 +128,14 @@ static void nothing_begins_after_the_end(void **state)
 	left = 1000;
 	row_ns = MS;
 	slow_after = 1000;
-	assert_int_equal(slice_all(&s, db, count_slice, &began, &e), -1);
+	assert_int_equal(batch_all(&s, db, count_batch, &began, &e), -1);
 	assert_int_equal(e.code, ERR_TIMEOUT);
-	assert_true(now_ns <= 30 * MS + 2 * SLICE_AIM_MS * MS);
+	assert_true(now_ns <= 30 * MS + 2 * BATCH_AIM_MS * MS);
 }
 
 static void a_slice_inside_a_transaction_is_a_part_of_it(void **state)
 {
-	struct slice s = SLICE_BEGIN;
+	struct batch s = BATCH_BEGIN;
 	int64_t began = 0;
 	struct err e;
 
@@ -145,7 +145,7 @@ static void a_slice_inside_a_transaction_is_a_part_of_it(void **state)
 	left = slow_after = 500;
 	row_ns = MS;
 	assert_int_equal(sql_enter(db, &e), 0);
-	assert_int_equal(slice_all(&s, db, count_slice, &began, &e), 500);
+	assert_int_equal(batch_all(&s, db, count_batch, &began, &e), 500);
 	assert_true(sql_in_transaction(db));
 	assert_int_equal(sql_leave(db, -1, &e), -1);
 }

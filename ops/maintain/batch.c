@@ -1,4 +1,4 @@
-#include "ops/maintain/slice.h"
+#include "ops/maintain/batch.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
@@ -11,16 +11,16 @@
 #define COUNT_MAX  64   /* the next rows may be much larger than these */
 #define LOG_FRAMES 1000 /* a waiting writer waits for our checkpoints, too */
 
-int64_t slice_clock(void)
+int64_t batch_clock(void)
 {
 	return clock_mono_ns();
 }
 
-static void learn(struct slice *s, int64_t ns)
+static void learn(struct batch *s, int64_t ns)
 {
-	if (ns > SLICE_STEP_MS * MS && s->count > 1)
+	if (ns > BATCH_STEP_MS * MS && s->count > 1)
 		s->count /= 2;
-	else if (ns < SLICE_STEP_MS * MS / 4 && s->count < COUNT_MAX)
+	else if (ns < BATCH_STEP_MS * MS / 4 && s->count < COUNT_MAX)
 		s->count *= 2;
 }
 
@@ -33,7 +33,7 @@ static void yield_to_writers(int64_t ns)
 	nanosleep(&t, NULL);
 }
 
-static int steps(struct slice *s, struct sql *db, slice_step *step, void *arg,
+static int steps(struct batch *s, struct sql *db, batch_step *step, void *arg,
 		 struct err *e)
 {
 	int64_t began = s->clock(), now = began, last;
@@ -45,11 +45,11 @@ static int steps(struct slice *s, struct sql *db, slice_step *step, void *arg,
 		now = s->clock();
 		learn(s, now - last);
 		sum += n;
-	} while (n > 0 && now - began < SLICE_AIM_MS * MS);
+	} while (n > 0 && now - began < BATCH_AIM_MS * MS);
 	return n < 0 ? -1 : sum;
 }
 
-int slice_run(struct slice *s, struct sql *db, slice_step *step, void *arg,
+int batch_run(struct batch *s, struct sql *db, batch_step *step, void *arg,
 	      struct err *e)
 {
 	bool inside = sql_in_transaction(db);
@@ -71,13 +71,13 @@ int slice_run(struct slice *s, struct sql *db, slice_step *step, void *arg,
 	return n;
 }
 
-int64_t slice_all(struct slice *s, struct sql *db, slice_step *step, void *arg,
+int64_t batch_all(struct batch *s, struct sql *db, batch_step *step, void *arg,
 		  struct err *e)
 {
 	int64_t sum = 0;
 	int n;
 
-	while ((n = slice_run(s, db, step, arg, e)) > 0)
+	while ((n = batch_run(s, db, step, arg, e)) > 0)
 		sum += n;
 	return n < 0 ? -1 : sum;
 }
@@ -86,17 +86,17 @@ static int vacuum_some(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	int64_t *left = arg, n;
 
-	if (fault_point(FAULT_vacuum_slice, e))
+	if (fault_point(FAULT_vacuum_batch, e))
 		return -1;
 	n = sql_vacuum_some(db, count < *left ? count : *left, e);
 	*left -= n;
 	return (int)n;
 }
 
-int64_t slice_vacuum(struct slice *s, struct sql *db, int64_t pages,
+int64_t batch_vacuum(struct batch *s, struct sql *db, int64_t pages,
 		     struct err *e)
 {
 	int64_t left = pages;
 
-	return slice_all(s, db, vacuum_some, &left, e);
+	return batch_all(s, db, vacuum_some, &left, e);
 }
