@@ -52,7 +52,7 @@ static double place(const struct axis *a, double v)
 	return a->from + (v - low) / (high - low) * (a->to - a->from);
 }
 
-static void stretch(struct axis *a, const double *v, size_t n)
+static void segment(struct axis *a, const double *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (a->scale != BENCH_LINEAR && v[i] <= 0)
@@ -232,8 +232,8 @@ static void draw(const struct bench_plot *p, struct buf *out)
 	struct axis y = {1, 0, p->y_scale, HEIGHT - BOTTOM, TOP};
 
 	for (size_t i = 0; i < p->nseries; i++) {
-		stretch(&x, p->series[i].x, p->series[i].n);
-		stretch(&y, p->series[i].y, p->series[i].n);
+		segment(&x, p->series[i].x, p->series[i].n);
+		segment(&y, p->series[i].y, p->series[i].n);
 	}
 	round_axis(&x);
 	round_axis(&y);

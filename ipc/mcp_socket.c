@@ -21,7 +21,7 @@ static bool is_dead(const char *name)
 	       (!process_identity(pid, &m) || !process_is_alive(&m));
 }
 
-void ask_socket_sweep(const char *dir)
+void ask_socket_remove_stale(const char *dir)
 {
 	DIR *d = opendir(dir);
 	struct dirent *entry;

@@ -9,6 +9,6 @@
 #define ASK_SOCKET_SIZE 32
 
 /* Deletes the sockets of dead workers. */
-void ask_socket_sweep(const char *dir);
+void ask_socket_remove_stale(const char *dir);
 
 #endif

@@ -33,7 +33,7 @@
 #define TICK_MS      250 /* a lost socket is found after a few ticks */
 #define TRIM_TICKS   240
 #define TRIM_MAX     2000 /* rows of the host's log deleted at a time */
-#define SWEEP_MAX    500  /* expired values deleted at a time */
+#define GC_MAX       500  /* expired values deleted at a time */
 #define SHRINK_TICKS 12
 #define LOCK_TRIES   20
 #define LOCK_MS      50
@@ -79,7 +79,7 @@ static void before_commit(void *arg)
 static void trim_host_log(struct supervisor *s)
 {
 	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
-	struct kv_sweep_in expired = {clock_now(), SWEEP_MAX};
+	struct kv_sweep_in expired = {clock_now(), GC_MAX};
 	struct err e;
 	int n = -1;
 

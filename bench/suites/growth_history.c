@@ -67,8 +67,8 @@ static int ignore(void *arg, const struct tail *t, const struct tail_item *item)
 
 static int events_of_a_run(struct growth_world *w, struct err *e)
 {
-	struct tail_want want = {"long", "run_00000000000000000000000001",
-				 NULL};
+	struct tail_options want = {"long", "run_00000000000000000000000001",
+				    NULL};
 	struct tail *t;
 	int rc;
 

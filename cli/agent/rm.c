@@ -3,7 +3,7 @@
 #include "lib/os/file.h"
 #include "schema/control/agent_delete.h"
 
-struct removal {
+struct channel_deletion {
 	const char *name;
 	bool purge;
 	const char *path; /* path of the database to be deleted */
@@ -11,17 +11,18 @@ struct removal {
 
 static int remove_agent(struct cli *cli, void *arg, struct err *e)
 {
-	struct removal *r = arg;
+	struct channel_deletion *r = arg;
 
 	if (!r->purge)
 		return agents_remove(cli->control, r->name, e);
-	return purge_rows(cli->control, r->name, &r->path, &cli->arena, e);
+	return agent_delete_rows(cli->control, r->name, &r->path, &cli->arena,
+				 e);
 }
 
 static int agent_rm(struct cli *cli, struct err *e)
 {
-	struct removal r = {.name = cli_arg(cli, 0),
-			    .purge = cli_flag(cli, "purge")};
+	struct channel_deletion r = {.name = cli_arg(cli, 0),
+				     .purge = cli_flag(cli, "purge")};
 	struct cli_act act = {
 		.method = "DELETE",
 		.path = agent_url(cli, r.name, r.purge ? "?purge=true" : ""),
@@ -46,7 +47,7 @@ static int agent_rm(struct cli *cli, struct err *e)
 		return -1;
 	if (cli_act(cli, &act, e) ||
 	    (r.purge && !cli->supervised &&
-	     purge_files(&cli->home, r.name, r.path, e)))
+	     agent_delete_files(&cli->home, r.name, r.path, e)))
 		return -1;
 	output_note(&cli->out,
 		    r.purge ? "removed %s and its data"

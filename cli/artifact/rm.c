@@ -1,6 +1,6 @@
 #include "cli/artifact/artifact_args.h"
 
-#define SWEEP_CHUNKS 100000
+#define GC_CHUNKS 100000
 
 static int rm(struct cli *cli, struct err *e)
 {
@@ -9,7 +9,7 @@ static int rm(struct cli *cli, struct err *e)
 	/* free the space now, since no other command may run for a long time */
 	if (artifact_need(cli, &row, e) ||
 	    artifact_delete(cli->agent.db, row.aid, e) < 0 ||
-	    artifact_sweep(cli->agent.db, 0, SWEEP_CHUNKS, e) < 0)
+	    artifact_gc(cli->agent.db, 0, GC_CHUNKS, e) < 0)
 		return -1;
 	cli_done_to(cli, "artifact.rm", row.aid);
 	output_note(&cli->out, "removed %s", row.aid);

@@ -35,7 +35,7 @@ static void print_restore_summary(struct cli *cli, const struct restore_sum *s)
 	output_note(&cli->out,
 		    "runs: %lld queued, %lld finished, %lld interrupted and "
 		    "marked as failed",
-		    (long long)s->runs_queued, (long long)s->runs_settled,
+		    (long long)s->runs_queued, (long long)s->runs_ended,
 		    (long long)s->runs_failed);
 	if (s->messages_held)
 		output_note(

@@ -43,7 +43,7 @@ static int refuse_known(struct cli *cli, const char *name, struct err *e)
 
 	if (channels_get(cli->control, name, &row, &cli->arena, &none))
 		return 0;
-	if (channel_check_stays(&row, e))
+	if (channel_check_not_deleting(&row, e))
 		return -1;
 	return err_set(e, ERR_CONFLICT,
 		       "channel '%s' already exists; 'skep channel "

@@ -27,7 +27,7 @@ const char *url_text(struct cli *cli, const char *text)
 void channel_judge_from_outside(const struct cli *cli, struct channel_row *row)
 {
 	if (cli->supervised ||
-	    (row->state && !strcmp(row->state, CHANNEL_REMOVING)))
+	    (row->state && !strcmp(row->state, CHANNEL_DELETING)))
 		return;
 	row->state = NULL;
 	row->pid = OPT_NONE;

@@ -13,7 +13,7 @@ static int switch_direct(struct cli *cli, void *arg, struct err *e)
 	struct channel_row row;
 
 	if (channels_get(cli->control, name, &row, &cli->arena, e) ||
-	    channel_check_stays(&row, e))
+	    channel_check_not_deleting(&row, e))
 		return -1;
 	if (!strcmp(verb, "enable") || !strcmp(verb, "disable"))
 		in.is_enabled = !strcmp(verb, "enable");

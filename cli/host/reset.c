@@ -116,7 +116,7 @@ static int reset_all(struct cli *cli, struct err *e)
 		if (cli_open_control(cli, e) ||
 		    ops_audit(cli, "reset.all", NULL, NULL, e) ||
 		    ops_each_file(cli, "removing", remove_file, NULL, e) ||
-		    audit_keep(cli->control, &cli->home, e))
+		    audit_archive(cli->control, &cli->home, e))
 			return -1;
 		sql_close(cli->control);
 		cli->control = NULL;

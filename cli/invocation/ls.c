@@ -12,14 +12,14 @@ static int set_invocation_states(struct cli *cli, struct invocation_row *rows,
 	struct run_row run;
 
 	for (int i = 0; i < n; i++)
-		invocation_judge(&rows[i], NULL);
+		invocation_classify(&rows[i], NULL);
 	while (sql_next(&it, &run)) {
 		if (!run.invocation)
 			continue;
-		run_judge_from_outside(&run, cli->supervised);
+		run_classify_from_outside(&run, cli->supervised);
 		for (int i = 0; i < n; i++)
 			if (!strcmp(run.invocation, rows[i].invocation))
-				invocation_judge(&rows[i], &run);
+				invocation_classify(&rows[i], &run);
 	}
 	return sql_end(&it, e);
 }

@@ -10,7 +10,7 @@
 
 static void judge_run(struct cli *cli, void *row)
 {
-	run_judge_from_outside(row, cli->supervised);
+	run_classify_from_outside(row, cli->supervised);
 }
 
 /* Runs of all states come from the rows, whether or not a supervisor runs. */

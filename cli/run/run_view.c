@@ -23,7 +23,7 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 		return err_set(e, ERR_NOTFOUND, "there is no run '%s'",
 			       quoted(id).text);
 	if (found > 0)
-		run_judge_from_outside(row, cli->supervised);
+		run_classify_from_outside(row, cli->supervised);
 	return found < 0 ? -1 : 0;
 }
 
@@ -137,7 +137,7 @@ static int wait_to_end(struct cli *cli, const char *id, struct err *e)
 
 int run_view_print(struct cli *cli, const struct run_view *v, struct err *e)
 {
-	struct tail_want want = {.run = v->id, .after = v->after};
+	struct tail_options want = {.run = v->id, .after = v->after};
 	struct run_row row;
 	struct tail *t;
 	int rc;

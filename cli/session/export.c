@@ -2,7 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/os/atomic_file.h"
-#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,10 +34,10 @@ static int export_to(struct cli *cli, struct sink *s, struct err *e)
 	progress_begin(&s->progress, &cli->out, "events", 0);
 	if (s->is_shown)
 		s->progress.on = false;
-	rc = exchange_export(&cli->agent, cli_arg(cli, 0),
-			     view && !strcmp(view, "path") ? HISTORY_PATH
-							   : HISTORY_LOG,
-			     put_line, s, e);
+	rc = session_export_lines(&cli->agent, cli_arg(cli, 0),
+				  view && !strcmp(view, "path") ? HISTORY_PATH
+								: HISTORY_LOG,
+				  put_line, s, e);
 	progress_end(&s->progress);
 	return rc;
 }

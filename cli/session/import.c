@@ -2,8 +2,8 @@
 
 #include "lib/base/text.h"
 #include "lib/os/held.h"
-#include "schema/agent/transcript/exchange.h"
 #include "schema/agent/transcript/session.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +32,10 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 	int c;
 
 	while ((c = getc(s->from)) != EOF && c != '\n') {
-		if (used == EXCHANGE_LINE_MAX)
+		if (used == SESSION_LINE_MAX)
 			return err_set(e, ERR_TOOBIG,
 				       "a line is longer than %u bytes",
-				       EXCHANGE_LINE_MAX);
+				       SESSION_LINE_MAX);
 		if (used == s->cap) {
 			s->cap = s->cap ? s->cap * 2 : 4096;
 			s->line = realloc(s->line, s->cap);
@@ -55,15 +55,15 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 
 static int import(struct cli *cli, struct source *s, struct err *e)
 {
-	struct import_result r;
+	struct session_import_result r;
 	struct imported out;
 	struct stat st;
 	int rc;
 
 	progress_begin(&s->progress, &cli->out, "importing",
 		       fstat(fileno(s->from), &st) ? 0 : (int64_t)st.st_size);
-	rc = exchange_import(&cli->agent, cli_option(cli, "session"), next_line,
-			     s, &r, e);
+	rc = session_import_lines(&cli->agent, cli_option(cli, "session"),
+				  next_line, s, &r, e);
 	progress_end(&s->progress);
 	if (rc) {
 		/* an error in the data, not in the arguments */

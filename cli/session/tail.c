@@ -51,8 +51,8 @@ static int read_on(struct cli *cli, struct tail *t, struct follow *f,
 
 static int session_tail(struct cli *cli, struct err *e)
 {
-	struct tail_want want = {.session = cli_arg(cli, 0),
-				 .run = cli_option(cli, "run")};
+	struct tail_options want = {.session = cli_arg(cli, 0),
+				    .run = cli_option(cli, "run")};
 	struct follow f;
 	struct tail *t;
 	int rc;

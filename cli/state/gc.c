@@ -15,38 +15,38 @@ struct job {
 	struct table *t;
 };
 
-static int sweep_file(struct cli *cli, const struct agent_database_row *row,
-		      void *arg, struct err *e)
+static int gc_file(struct cli *cli, const struct agent_database_row *row,
+		   void *arg, struct err *e)
 {
 	struct job *j = arg;
 	struct agent_file file;
-	struct swept swept;
+	struct gc_result result;
 	int rc;
 
 	if (registry_open(row, 0, &file, e))
 		return -1;
-	rc = agent_sweep(&file, j->age, INT_MAX, &swept, e);
+	rc = agent_gc(&file, j->age, INT_MAX, &result, e);
 	if (!rc) {
-		swept.agent = arena_text(&cli->arena, row->agent);
-		j->chunks += swept.chunks;
-		j->cached += swept.cached;
-		table_add(j->t, &swept);
+		result.agent = arena_text(&cli->arena, row->agent);
+		j->chunks += result.chunks;
+		j->cached += result.cached;
+		table_add(j->t, &result);
 	}
 	agent_file_close(&file);
 	return rc;
 }
 
-static int sweep(struct cli *cli, struct err *e)
+static int collect_garbage(struct cli *cli, struct err *e)
 {
 	struct home_path media = home_path(&cli->home, HOME_MEDIA);
 	struct job j = {.age = cli_number(cli, "older-than", OLDER_MS)};
 	struct buf detail = BUF_MAX(1024);
 	int rc, files;
 
-	j.t = table_new(&cli->out, &swept_shape, "agent chunks cached");
-	rc = ops_each_file(cli, "sweeping", sweep_file, &j, e);
+	j.t = table_new(&cli->out, &gc_result_shape, "agent chunks cached");
+	rc = ops_each_file(cli, "collecting", gc_file, &j, e);
 	table_end(j.t);
-	files = rc ? -1 : media_sweep(media.text, j.age, e);
+	files = rc ? -1 : media_gc(media.text, j.age, e);
 	if (files < 0)
 		return -1;
 	output_note(&cli->out, "%d temporary %s of artifacts deleted", files,
@@ -72,5 +72,5 @@ const struct command cmd_state_gc = {
 		OPTION(MILLIS, 0, "older-than", "TIME",
 		       "delete only data older than this (default 1h)"),
 		OPT_AGENT("clean only the database of this agent")),
-	.run = sweep,
+	.run = collect_garbage,
 };

@@ -16,7 +16,7 @@
 #define WAL_BYTES  (1 << 20) /* a longer WAL is truncated */
 #define FREE_BYTES (1 << 20) /* more free space than this is returned … */
 #define FREE_PART  4         /* … if it is at least a quarter of the file */
-#define SWEEP_MAX  2000
+#define GC_MAX     2000
 #define DEAD_MS    3600000
 #define MS         1000000
 
@@ -67,11 +67,10 @@ static int tend_open(struct job *j, struct agent_file *f, struct err *e)
 {
 	struct sql_checkpoint_result r;
 	char wal[PATH_MAX + 8];
-	struct swept swept;
+	struct gc_result swept;
 
 	snprintf(wal, sizeof wal, "%s-wal", sql_path(f->db));
-	if (agent_sweep(f, DEAD_MS, SWEEP_MAX, &swept, e) ||
-	    give_back(j, f->db, e))
+	if (agent_gc(f, DEAD_MS, GC_MAX, &swept, e) || give_back(j, f->db, e))
 		return -1;
 	j->sum.swept += swept.chunks + swept.cached;
 	if (file_size(wal) < WAL_BYTES)

@@ -26,7 +26,7 @@ struct job {
 	struct table *t;
 	struct pruned one, sum;
 	char edge[64];
-	struct retire messages;
+	struct message_retention messages;
 };
 
 static void add_pruned(struct job *j, struct pruned *p, struct sql_hold held)

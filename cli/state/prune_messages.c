@@ -11,7 +11,8 @@
 
 /* What came in stays at least as long as skepd would keep it: its row tells the
  * same message when it comes again. */
-void prune_messages_begin(struct cli *cli, struct retire *r, int64_t before)
+void prune_messages_begin(struct cli *cli, struct message_retention *r,
+			  int64_t before)
 {
 	int64_t keep = cli->config.channel_keep_inbound;
 	int64_t edge = clock_now() - keep;
@@ -23,15 +24,16 @@ void prune_messages_begin(struct cli *cli, struct retire *r, int64_t before)
 		.dead_before = cli_flag(cli, "dead") ? before : 0,
 	};
 
-	retire_begin(r, &ask);
+	message_retention_begin(r, &ask);
 }
 
 static int some_copied(struct sql *db, int64_t count, void *arg, struct err *e)
 {
-	return retire_some(arg, db, count, e);
+	return message_retention_step(arg, db, count, e);
 }
 
-int prune_messages_copied(struct retire *r, struct sql *copy, struct err *e)
+int prune_messages_copied(struct message_retention *r, struct sql *copy,
+			  struct err *e)
 {
 	struct batch s = BATCH_BEGIN;
 
@@ -43,10 +45,11 @@ static int some_alone(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	if (control_enter_alone(db, e))
 		return -1;
-	return sql_leave(db, retire_some(arg, db, count, e), e);
+	return sql_leave(db, message_retention_step(arg, db, count, e), e);
 }
 
-static int ask_batches(struct cli *cli, struct retire *r, struct err *e)
+static int ask_batches(struct cli *cli, struct message_retention *r,
+		       struct err *e)
 {
 	struct buf body = BUF_MAX(4096);
 	int looked = 1;
@@ -73,7 +76,7 @@ static int ask_batches(struct cli *cli, struct retire *r, struct err *e)
 	return looked;
 }
 
-int prune_messages(struct cli *cli, struct retire *r, struct err *e)
+int prune_messages(struct cli *cli, struct message_retention *r, struct err *e)
 {
 	struct batch s = BATCH_BEGIN;
 

@@ -14,8 +14,8 @@ SHAPE_DEFINE(vectors_stored, STORED);
 
 static int put_line(struct cli *cli, const char *line, size_t n, struct err *e)
 {
-	struct near_put p = {.session = cli_arg(cli, 0),
-			     .model = cli_option(cli, "model")};
+	struct embedding_put p = {.session = cli_arg(cli, 0),
+				  .model = cli_option(cli, "model")};
 	struct arena a = {0};
 	cJSON *v = json_parse_object("vector", line, n, e);
 	int rc = -1;
@@ -24,9 +24,10 @@ static int put_line(struct cli *cli, const char *line, size_t n, struct err *e)
 	if (v && p.seq < 1)
 		err_set(e, ERR_INVALID,
 			"\"seq\" must be the number of an event, at least 1");
-	else if (v && near_parse(cJSON_GetObjectItemCaseSensitive(v, "vector"),
+	else if (v &&
+		 embedding_parse(cJSON_GetObjectItemCaseSensitive(v, "vector"),
 				 &p.v, &p.dim, &a, e) == 0)
-		rc = near_put(&cli->agent, &p, e);
+		rc = embedding_put(&cli->agent, &p, e);
 	cJSON_Delete(v);
 	arena_fini(&a);
 	return rc;

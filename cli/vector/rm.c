@@ -5,15 +5,15 @@
 
 static int rm(struct cli *cli, struct err *e)
 {
-	struct near_put gone = {.session = cli_arg(cli, 0),
-				.model = cli_option(cli, "model")};
+	struct embedding_put gone = {.session = cli_arg(cli, 0),
+				     .model = cli_option(cli, "model")};
 
 	if (!gone.model)
 		return err_set(e, ERR_USAGE,
 			       "--model is required: the model that "
 			       "computed the vector");
 	if (text_i64("SEQ", cli_arg(cli, 1), 1, INT32_MAX, &gone.seq, e) ||
-	    near_put(&cli->agent, &gone, e))
+	    embedding_put(&cli->agent, &gone, e))
 		return -1;
 	output_note(&cli->out, "removed");
 	return 0;

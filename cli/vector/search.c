@@ -6,27 +6,27 @@
 
 #define INPUT_MAX (1u << 20)
 
-#define NEAR_VIEW(F, S)     \
-	F(S, text, session) \
-	F(S, i64, seq)      \
+#define EMBEDDING_VIEW(F, S) \
+	F(S, text, session)  \
+	F(S, i64, seq)       \
 	F(S, f64, score) F(S, text, type) F(S, time, at) F(S, text, text)
-SHAPE_DECLARE(near_view, NEAR_VIEW);
-SHAPE_DEFINE(near_view, NEAR_VIEW);
+SHAPE_DECLARE(embedding_view, EMBEDDING_VIEW);
+SHAPE_DEFINE(embedding_view, EMBEDDING_VIEW);
 
-static void print_hits(struct cli *cli, const struct near_hit *hits, int n)
+static void print_hits(struct cli *cli, const struct embedding_hit *hits, int n)
 {
 	bool json = cli->out.json;
 	struct table *t = table_new(
-		&cli->out, json ? &near_hit_shape : &near_view_shape,
+		&cli->out, json ? &embedding_hit_shape : &embedding_view_shape,
 		json ? "session seq" : "session seq score type at text");
 
 	for (int i = 0; i < n; i++) {
-		const struct near_hit *h = &hits[i];
+		const struct embedding_hit *h = &hits[i];
 		cJSON *body = cJSON_Parse(h->body);
 		const char *text = json_text(body, "content",
 					     json_text(body, "text", h->body));
-		struct near_view row = {h->session, h->seq, h->score,
-					h->type,    h->at,  text};
+		struct embedding_view row = {h->session, h->seq, h->score,
+					     h->type,    h->at,  text};
 
 		table_add(t, json ? (const void *)h : &row);
 		cJSON_Delete(body);
@@ -36,17 +36,17 @@ static void print_hits(struct cli *cli, const struct near_hit *hits, int n)
 
 static int search_by_array(struct cli *cli, const cJSON *array, struct err *e)
 {
-	struct near ask = {.model = cli_option(cli, "model"),
-			   .metric = cli_option(cli, "metric"),
-			   .session = cli_option(cli, "session"),
-			   .hidden = cli_flag(cli, "hidden"),
-			   .k = cli_count(cli, "limit", 10)};
-	struct near_hit *hits;
+	struct embedding_query ask = {.model = cli_option(cli, "model"),
+				      .metric = cli_option(cli, "metric"),
+				      .session = cli_option(cli, "session"),
+				      .hidden = cli_flag(cli, "hidden"),
+				      .k = cli_count(cli, "limit", 10)};
+	struct embedding_hit *hits;
 	int n;
 
-	if (near_parse(array, &ask.v, &ask.dim, &cli->arena, e))
+	if (embedding_parse(array, &ask.v, &ask.dim, &cli->arena, e))
 		return -1;
-	n = near_search(&cli->agent, &ask, &hits, &cli->arena, e);
+	n = embedding_search(&cli->agent, &ask, &hits, &cli->arena, e);
 	if (n >= 0)
 		print_hits(cli, hits, n);
 	return n < 0 ? -1 : 0;

@@ -30,7 +30,7 @@ struct restore_options {
 	F(S, i64, agents)                                                \
 	F(S, i64, files)                                                 \
 	F(S, i64, runs_queued)   /* queued again */                      \
-	F(S, i64, runs_settled)  /* their end was in the agent's file */ \
+	F(S, i64, runs_ended)    /* their end was in the agent's file */ \
 	F(S, i64, runs_failed)   /* had started: may be retried */       \
 	F(S, i64, messages_held) /* may or may not have been sent */     \
 	F(S, json, held)         /* their keys, for a single agent */    \

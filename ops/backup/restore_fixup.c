@@ -167,8 +167,8 @@ static int take_last_seq(struct job *j, const char *run, struct err *e)
 	return sql_exec(j->db, Q_RUN_SET_LAST_SEQ, &in, e) < 0 ? -1 : 0;
 }
 
-static int settle_run(struct job *j, const char *agent,
-		      const struct run_open_row *run, struct err *e)
+static int end_run(struct job *j, const char *agent,
+		   const struct run_open_row *run, struct err *e)
 {
 	bool queued = !strcmp(run->state, "queued");
 	enum run_state to = RUN_FAILED;
@@ -190,14 +190,14 @@ static int settle_run(struct job *j, const char *agent,
 	if (status[0] && run_state_from(status) >= 0 &&
 	    strcmp(status, "running") != 0) {
 		to = (enum run_state)run_state_from(status);
-		j->out->runs_settled++;
+		j->out->runs_ended++;
 	} else {
 		j->out->runs_failed++;
 	}
 	return move_run(j, agent, run, to, RUN_PENDING_NONE, e);
 }
 
-static int settle_runs(struct job *j, const char *agent, struct err *e)
+static int end_runs(struct job *j, const char *agent, struct err *e)
 {
 	struct run_open_row *runs;
 	int n = sql_collect(j->db, Q_RUN_OPEN, &(struct run_open_in){agent},
@@ -205,7 +205,7 @@ static int settle_runs(struct job *j, const char *agent, struct err *e)
 	int rc = n < 0 ? -1 : 0;
 
 	for (int i = 0; !rc && i < n; i++)
-		rc = settle_run(j, agent, &runs[i], e);
+		rc = end_run(j, agent, &runs[i], e);
 	return rc;
 }
 
@@ -218,7 +218,7 @@ static int with_file(struct job *j, struct agent_database_row *row,
 	int64_t epoch = 0, before = j->out->messages_held;
 	int rc;
 
-	rc = settle_runs(j, row->agent, e) ||
+	rc = end_runs(j, row->agent, e) ||
 	     end_all_in_file(&j->file, &(struct restore_sum){0}, e) ||
 	     hold_messages(&j->file, j->now, j->out, &held, e) ||
 	     agent_file_epoch(&j->file, &epoch, e);
@@ -243,7 +243,7 @@ static int fixup_row(struct job *j, struct agent_database_row *row,
 	here = home_join(j->staged, HOME_AGENTS, below);
 	there = home_join(j->target, HOME_AGENTS, below);
 	if (!file_exists(here.text))
-		return settle_runs(j, row->agent, e) ||
+		return end_runs(j, row->agent, e) ||
 				       registry_forget(j->db, row->agent, e)
 			       ? -1
 			       : 0;

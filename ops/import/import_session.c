@@ -1,12 +1,12 @@
 /* Sessions: events of another program become lines in the format of
- * schema/agent/transcript/exchange.h and are imported together. */
+ * schema/agent/transcript/session_jsonl.h and are imported together. */
 #include "ops/import/import_ledger.h"
 
 #include "lib/base/fault.h"
 #include "lib/base/text.h"
 #include "schema/agent/transcript/event.h"
-#include "schema/agent/transcript/exchange.h"
 #include "schema/agent/transcript/session.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -224,7 +224,7 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 static int import_collected(struct import_run *m, struct import_session *s,
 			    struct err *e)
 {
-	struct import_result r;
+	struct session_import_result r;
 	struct agent_file f;
 	int rc;
 
@@ -238,7 +238,7 @@ static int import_collected(struct import_run *m, struct import_session *s,
 	}
 	if (import_open_agent(m, s->p.agent, &f, e))
 		return -1;
-	rc = exchange_continue(&f, s->p.key, next_line, s, &r, e);
+	rc = session_import_continue(&f, s->p.key, next_line, s, &r, e);
 	s->piece.added = r.added;
 	/* a new session without events counts, too */
 	if (!rc && s->n == 0 && s->before == 0)

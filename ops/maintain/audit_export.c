@@ -49,7 +49,7 @@ static int write_archive(struct sql *control, int fd, const char *path,
 	return n < 0 ? -1 : file_sync_parent(path, e);
 }
 
-int audit_keep(struct sql *control, const struct home *home, struct err *e)
+int audit_archive(struct sql *control, const struct home *home, struct err *e)
 {
 	struct home_path dir = home_path(home, HOME_LOGS);
 	struct home_path path = home_join(home, HOME_LOGS, AUDIT_FILE);

@@ -13,6 +13,6 @@
 
 struct sql;
 
-int audit_keep(struct sql *control, const struct home *home, struct err *e);
+int audit_archive(struct sql *control, const struct home *home, struct err *e);
 
 #endif

@@ -35,13 +35,14 @@ static bool is_busy(const struct prune_options *ask, const char *key)
 	return false;
 }
 
-static int bury(struct sql *db, int64_t count, void *arg, struct err *e)
+static int mark_sessions(struct sql *db, int64_t count, void *arg,
+			 struct err *e)
 {
 	const struct job *j = arg;
-	struct prune_bury_in in = {j->id, j->ask->before, clock_now()};
+	struct prune_mark_in in = {j->id, j->ask->before, clock_now()};
 
 	(void)count;
-	return sql_exec(db, Q_PRUNE_BURY, &in, e);
+	return sql_exec(db, Q_PRUNE_MARK, &in, e);
 }
 
 static int gather(struct job *j, struct err *e)
@@ -57,14 +58,14 @@ static int gather(struct job *j, struct err *e)
 		if (is_busy(j->ask, rows[i].key))
 			continue;
 		j->id = rows[i].id;
-		rc = batch_run(&j->batch, j->file->db, bury, j, e);
+		rc = batch_run(&j->batch, j->file->db, mark_sessions, j, e);
 		j->out->sessions += rc > 0;
 	}
 	arena_fini(&a);
-	return rc < 0 ? -1 : fault_point(FAULT_prune_buried, e);
+	return rc < 0 ? -1 : fault_point(FAULT_prune_marked, e);
 }
 
-/* --- sweep: the buried are emptied and removed --------------------------- */
+/* --- deletion: marked sessions are emptied and removed --------------------------- */
 
 static int drop_events(struct sql *db, int64_t count, void *arg, struct err *e)
 {
@@ -102,8 +103,8 @@ static int drop_row(struct sql *db, int64_t count, void *arg, struct err *e)
 				  &(struct session_delete_row_in){j->id}, e);
 }
 
-static int sweep_one(struct job *j, const struct prune_buried_row *row,
-		     struct err *e)
+static int gc_one(struct job *j, const struct prune_marked_row *row,
+		  struct err *e)
 {
 	struct sql *db = j->file->db;
 	int64_t events, made = 0;
@@ -124,15 +125,15 @@ static int sweep_one(struct job *j, const struct prune_buried_row *row,
 
 /* Newest first, and again as long as something was deleted: a session may have
  * been kept only for a fork that is now gone. */
-static int sweep(struct job *j, struct err *e)
+static int delete_marked(struct job *j, struct err *e)
 {
-	struct prune_buried_in in = {INT64_MAX};
-	struct prune_buried_row row;
+	struct prune_marked_in in = {INT64_MAX};
+	struct prune_marked_row row;
 	int found;
 
-	while ((found = sql_get(j->file->db, Q_PRUNE_BURIED, &in, &row, NULL,
+	while ((found = sql_get(j->file->db, Q_PRUNE_MARKED, &in, &row, NULL,
 				e)) > 0) {
-		if (sweep_one(j, &row, e))
+		if (gc_one(j, &row, e))
 			return -1;
 		in.after = row.id;
 	}
@@ -206,8 +207,8 @@ int prune_agent(struct agent_file *f, const struct prune_options *ask,
 
 	*out = (struct pruned){.database = "agent", .agent = f->agent};
 	j.batch.until = ask->until;
-	if (gather(&j, e) || sweep(&j, e) < 0 || prune_spaces(&j, e) ||
-	    artifact_sweep(f->db, 0, INT_MAX, e) < 0 ||
+	if (gather(&j, e) || delete_marked(&j, e) < 0 || prune_spaces(&j, e) ||
+	    artifact_gc(f->db, 0, INT_MAX, e) < 0 ||
 	    sql_script_i64(f->db, "PRAGMA page_size", &size, e))
 		return -1;
 	pages = batch_vacuum(&j.batch, f->db, INT64_MAX, e);

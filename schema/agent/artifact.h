@@ -11,7 +11,7 @@
  * Artifacts of an agent file: any bytes under a natural key. They go in and out
  * piece by piece, so memory stays at one 64 KiB chunk whatever the size. What
  * is being written is invisible until artifact_commit; a writer that dies
- * leaves chunks that artifact_sweep removes. Putting a key that is there
+ * leaves chunks that artifact_gc removes. Putting a key that is there
  * replaces bytes, mime and meta, and keeps the id.
  *
  * Everything borrows `db`. Rows are struct artifact_row of agent_queries.h:
@@ -104,14 +104,14 @@ struct artifact_filter { /* all zero: everything */
 int artifact_list(struct sql *db, const struct artifact_filter *f,
 		  struct artifact_row **rows, struct arena *a, struct err *e);
 
-/* 1, or 0 if there is none. The space is freed by artifact_sweep. */
+/* 1, or 0 if there is none. The space is freed by artifact_gc. */
 int artifact_delete(struct sql *db, const char *aid, struct err *e);
 
 /* Frees contents that were given up, replaced or deleted more than `age` ms
  * ago, and those whose writer has died (nothing came for an hour), in short
  * transactions, at most `max` chunks; returns how many chunks. Fewer than max:
  * nothing is left. A reader of what goes gets ERR_STALE. */
-int artifact_sweep(struct sql *db, int64_t age, int max, struct err *e);
+int artifact_gc(struct sql *db, int64_t age, int max, struct err *e);
 
 /* Whether run has an artifact for each of the n paths; if not, ERR_INVALID with
  * the ones that are missing named. */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_COUNT  100
-#define LIST_MAX    1000
-#define SWEEP_BATCH 16 /* chunks in a transaction: 1 MiB */
+#define LIST_COUNT 100
+#define LIST_MAX   1000
+#define GC_BATCH   16 /* chunks in a transaction: 1 MiB */
 
 int artifact_get(struct sql *db, const char *aid, struct artifact_row *row,
 		 struct arena *a, struct err *e)
@@ -203,8 +203,8 @@ int artifact_delete(struct sql *db, const char *aid, struct err *e)
 
 /* Up to `count` chunks of one content; -1, or how many, and *more is false
  * when there is nothing loose any more. */
-static int sweep_some(struct sql *db, int64_t before, int count, bool *more,
-		      struct err *e)
+static int gc_some(struct sql *db, int64_t before, int count, bool *more,
+		   struct err *e)
 {
 	struct artifact_content_loose_in in = {
 		.dead = before, .pending = clock_now() - ARTIFACT_PENDING_MS};
@@ -224,20 +224,19 @@ static int sweep_some(struct sql *db, int64_t before, int count, bool *more,
 	return n;
 }
 
-int artifact_sweep(struct sql *db, int64_t age, int max, struct err *e)
+int artifact_gc(struct sql *db, int64_t age, int max, struct err *e)
 {
 	int64_t before = clock_now() - age;
 	bool more = true;
 	int total = 0;
 
 	while (more && total < max) {
-		int batch = max - total < SWEEP_BATCH ? max - total
-						      : SWEEP_BATCH;
+		int batch = max - total < GC_BATCH ? max - total : GC_BATCH;
 		int n;
 
 		if (sql_enter(db, e))
 			return -1;
-		n = sql_leave(db, sweep_some(db, before, batch, &more, e), e);
+		n = sql_leave(db, gc_some(db, before, batch, &more, e), e);
 		if (n < 0)
 			return -1;
 		total += n;

@@ -9,6 +9,6 @@
  * write them; skep removes those that have expired.
  */
 /* Frees what has expired, in short transactions, at most max rows; how many. */
-int cache_sweep(struct sql *db, int max, struct err *e);
+int cache_gc(struct sql *db, int max, struct err *e);
 
 #endif

@@ -8,15 +8,15 @@
  * What lies about in an agent file and nobody can see any more: bytes of
  * artifacts that were replaced, deleted or given up, values that have expired.
  */
-#define SWEPT(F, S)       \
+#define GC_RESULT(F, S)   \
 	F(S, text, agent) \
 	F(S, i64, chunks) \
 	F(S, i64, cached)
-SHAPE_DECLARE(swept, SWEPT);
+SHAPE_DECLARE(gc_result, GC_RESULT);
 
 /* Frees what has been dead for `age` ms, in short transactions, at most `max`
  * of each. */
-int agent_sweep(struct agent_file *f, int64_t age, int max, struct swept *out,
-		struct err *e);
+int agent_gc(struct agent_file *f, int64_t age, int max, struct gc_result *out,
+	     struct err *e);
 
 #endif

@@ -159,7 +159,7 @@ static int sweep_channel(int top, const char *name, int64_t age)
 	return gone;
 }
 
-int media_sweep(const char *dir, int64_t age, struct err *e)
+int media_gc(const char *dir, int64_t age, struct err *e)
 {
 	DIR *d = opendir(dir);
 	int gone = 0;

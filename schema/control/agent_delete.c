@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int purge_rows(struct sql *control, const char *agent, const char **path,
-	       struct arena *a, struct err *e)
+int agent_delete_rows(struct sql *control, const char *agent, const char **path,
+		      struct arena *a, struct err *e)
 {
 	struct agent_database_row row;
 	int found;
@@ -35,8 +35,8 @@ static int unlink_if_there(const char *dir, const char *name, struct err *e)
 }
 
 /* The WAL goes first: a database without its WAL is still a database. */
-int purge_files(const struct home *home, const char *agent, const char *path,
-		struct err *e)
+int agent_delete_files(const struct home *home, const char *agent,
+		       const char *path, struct err *e)
 {
 	static const char *const ends[] = {"-wal", "-shm", ""};
 	static const char *const files[] = {"/agent.json", "/prompt.md"};

@@ -12,12 +12,12 @@
  */
 
 /* *path is where the database is, in the arena, or NULL. */
-int purge_rows(struct sql *control, const char *agent, const char **path,
-	       struct arena *a, struct err *e);
+int agent_delete_rows(struct sql *control, const char *agent, const char **path,
+		      struct arena *a, struct err *e);
 
 /* The database at `path` (may be NULL), and the definition in agents/NAME; that
  * directory too, unless something else is in it. */
-int purge_files(const struct home *home, const char *agent, const char *path,
-		struct err *e);
+int agent_delete_files(const struct home *home, const char *agent,
+		       const char *path, struct err *e);
 
 #endif

@@ -52,7 +52,7 @@ static bool is_self(const struct supervisor_row *row)
 }
 
 /* Inside a transaction. *epoch: of the row that is there, 0 if none. */
-static int nobody_else(struct sql *db, int64_t *epoch, struct err *e)
+static int check_no_other(struct sql *db, int64_t *epoch, struct err *e)
 {
 	struct supervisor_row row = {.pid = 0};
 	struct arena a = {0};
@@ -74,7 +74,7 @@ static int not_under_another(struct sql *db, struct err *e)
 {
 	int64_t epoch;
 
-	if (nobody_else(db, &epoch, e) == 0)
+	if (check_no_other(db, &epoch, e) == 0)
 		return 0;
 	return err_wrap(e, "the control plane has an older schema; stop "
 			   "the supervisor with 'skep down' to migrate "
@@ -113,7 +113,7 @@ static int take_lock(struct sql *db, const char *program, int64_t *epoch,
 				     .program = program,
 				     .since = clock_now()};
 
-	if (nobody_else(db, epoch, e))
+	if (check_no_other(db, epoch, e))
 		return -1;
 	row.epoch = ++*epoch;
 	return sql_exec(db, Q_SUPERVISOR_PUT, &row, e) < 0 ? -1 : 0;
@@ -145,7 +145,7 @@ int control_enter_alone(struct sql *db, struct err *e)
 
 	if (sql_enter(db, e))
 		return -1;
-	if (nobody_else(db, &epoch, e))
+	if (check_no_other(db, &epoch, e))
 		return sql_leave(db, -1, e);
 	return 0;
 }

@@ -53,7 +53,7 @@ bool run_state_lives(enum run_state s)
 	return states[s].kind == LIVES;
 }
 
-const char *run_pending_word(enum run_pending_state v)
+const char *run_pending_name(enum run_pending_state v)
 {
 	return pending_states[v];
 }
@@ -444,7 +444,7 @@ int run_move(struct sql *db, const struct run_transition *m, struct err *e)
 		.id = m->id,
 		.from_state = run_state_name(m->from),
 		.to_state = run_state_name(m->to),
-		.pending_state = run_pending_word(m->pending_state),
+		.pending_state = run_pending_name(m->pending_state),
 		.reason = m->reason,
 		.detail = m->detail,
 	};

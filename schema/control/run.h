@@ -42,7 +42,7 @@ const char *run_state_name(enum run_state s);
 int run_state_from(const char *word); /* -1: no such state */
 bool run_state_is_over(enum run_state s);
 bool run_state_lives(enum run_state s); /* has, or may have, a process */
-const char *run_pending_word(enum run_pending_state v); /* NULL for none */
+const char *run_pending_name(enum run_pending_state v); /* NULL for none */
 enum run_pending_state run_pending_from(const char *word);
 
 /* Codes of run_reason.def, as constants that cannot be misspelt. */

@@ -70,7 +70,7 @@ static const char *health_name(enum health h)
 	return healths[h];
 }
 
-static const char *artifacts_status_word(enum artifacts_status d)
+static const char *artifacts_status_name(enum artifacts_status d)
 {
 	return artifacts_statuses[d];
 }
@@ -118,7 +118,7 @@ static enum artifacts_status run_artifacts_status(enum run_state state,
 						  : ARTIFACTS_not_expected;
 }
 
-void run_judge(struct run_row *row, const struct run_signs *s)
+void run_classify(struct run_row *row, const struct run_signs *s)
 {
 	enum run_state state = (enum run_state)run_state_from(row->state);
 	enum health health = run_health(state, s);
@@ -126,13 +126,13 @@ void run_judge(struct run_row *row, const struct run_signs *s)
 		state, row->reason, row->artifacts_status != NULL);
 
 	row->health = health_name(health);
-	row->artifacts_status = artifacts_status_word(artifacts);
+	row->artifacts_status = artifacts_status_name(artifacts);
 	row->severity = severity_name(
 		severity_of(run_outcome(state), health, artifacts));
 }
 
 /* Runs that are over count by their number, so only live ones are needed. */
-static void judge_counts(struct invocation_row *row)
+static void classify_counts(struct invocation_row *row)
 {
 	enum outcome worst = row->failed      ? OUTCOME_failed
 			     : row->timed_out ? OUTCOME_timed_out
@@ -145,10 +145,10 @@ static void judge_counts(struct invocation_row *row)
 		severity_of(worst, HEALTH_ok, ARTIFACTS_not_expected));
 }
 
-void invocation_judge(struct invocation_row *row, const struct run_row *run)
+void invocation_classify(struct invocation_row *row, const struct run_row *run)
 {
 	if (!row->severity)
-		judge_counts(row);
+		classify_counts(row);
 	if (!run)
 		return;
 	if (!strcmp(row->health, health_name(HEALTH_ok)) ||
@@ -158,7 +158,7 @@ void invocation_judge(struct invocation_row *row, const struct run_row *run)
 		row->severity = run->severity;
 }
 
-void run_judge_from_outside(struct run_row *row, bool supervised)
+void run_classify_from_outside(struct run_row *row, bool supervised)
 {
 	struct process_identity m = {.pid = row->pid,
 				     .start_ticks = row->start_ticks};
@@ -170,5 +170,5 @@ void run_judge_from_outside(struct run_row *row, bool supervised)
 		(void)snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
 		s.has_worker = process_is_alive(&m);
 	}
-	run_judge(row, &s);
+	run_classify(row, &s);
 }

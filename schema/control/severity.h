@@ -54,13 +54,13 @@ enum health run_health(enum run_state state, const struct run_signs *s);
 
 /* Sets health, artifacts_status and severity of a row as it was read, in which
  * artifacts_status is NULL unless the agent's version requires files. */
-void run_judge(struct run_row *row, const struct run_signs *s);
+void run_classify(struct run_row *row, const struct run_signs *s);
 
 /* Takes one of its live runs, judged, into the group's row, which is as bad as
  * its worst run; run NULL: none of them lives. */
-void invocation_judge(struct invocation_row *row, const struct run_row *run);
+void invocation_classify(struct invocation_row *row, const struct run_row *run);
 
 /* The same for whoever sees only rows and processes: looks for the worker. */
-void run_judge_from_outside(struct run_row *row, bool supervised);
+void run_classify_from_outside(struct run_row *row, bool supervised);
 
 #endif

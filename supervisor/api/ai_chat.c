@@ -111,7 +111,7 @@ static const struct follower_ops chat_ops = {poll_chat, free_frames};
  * in q->from it goes on, and q->limit answers are new. */
 static int start_stream(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct tail_want want = {q->key, q->id, q->from};
+	struct tail_options want = {q->key, q->id, q->from};
 	struct ai_frames *frames;
 	struct follower *f;
 	struct tail *t;

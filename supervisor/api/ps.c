@@ -25,7 +25,7 @@ void api_assess_run(struct supervisor *s, struct run_row *row)
 		signs.silent = live.silent;
 		signs.waits = !strcmp(live.phase, "waiting");
 	}
-	run_judge(row, &signs);
+	run_classify(row, &signs);
 }
 
 static struct api_active active_of(struct api_request *q,
@@ -191,11 +191,11 @@ void route_active(struct api_request *q)
 static void assess_invocation(struct invocation_row *row,
 			      const struct run_row *live, int n)
 {
-	invocation_judge(row, NULL);
+	invocation_classify(row, NULL);
 	for (int i = 0; i < n && row->active > 0; i++)
 		if (live[i].invocation &&
 		    !strcmp(live[i].invocation, row->invocation))
-			invocation_judge(row, &live[i]);
+			invocation_classify(row, &live[i]);
 }
 
 /* Runs in a thread: a page may have very many runs. */

@@ -10,7 +10,7 @@ static int parse_vector(const char *json, const float **v, size_t *dim,
 	int rc;
 
 	array = json_parse("vector", json, strlen(json), e);
-	rc = array ? near_parse(array, v, dim, a, e) : -1;
+	rc = array ? embedding_parse(array, v, dim, a, e) : -1;
 	cJSON_Delete(array);
 	return rc;
 }
@@ -18,12 +18,12 @@ static int parse_vector(const char *json, const float **v, size_t *dim,
 static int store_vector(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	const struct vector_put_body *body = ed->body;
-	struct near_put p = {
+	struct embedding_put p = {
 		.session = ed->q->key, .seq = body->seq, .model = body->model};
 	struct api_vector stored = {body->seq, body->model};
 
 	if (parse_vector(body->vector, &p.v, &p.dim, &ed->q->arena, e) ||
-	    near_put(f, &p, e))
+	    embedding_put(f, &p, e))
 		return -1;
 	json_add_shape(&ed->out, &api_vector_shape, &stored);
 	return 0;
@@ -40,19 +40,19 @@ void route_vector_put(struct api_request *q, const struct vector_put_body *body)
 static int search_vectors(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	const struct vector_search_body *body = ed->body;
-	struct near ask = {.model = body->model,
-			   .metric = body->metric,
-			   .session = body->session,
-			   .hidden = body->hidden,
-			   .k = (int)body->limit};
-	struct near_hit *hits;
+	struct embedding_query ask = {.model = body->model,
+				      .metric = body->metric,
+				      .session = body->session,
+				      .hidden = body->hidden,
+				      .k = (int)body->limit};
+	struct embedding_hit *hits;
 	int n = -1;
 
 	if (parse_vector(body->vector, &ask.v, &ask.dim, &ed->q->arena, e) == 0)
-		n = near_search(f, &ask, &hits, &ed->q->arena, e);
+		n = embedding_search(f, &ask, &hits, &ed->q->arena, e);
 	list_begin(&ed->out);
 	for (int i = 0; i < n; i++)
-		list_item(&ed->out, &near_hit_shape, &hits[i]);
+		list_item(&ed->out, &embedding_hit_shape, &hits[i]);
 	list_end(&ed->out, NULL);
 	return n < 0 ? -1 : 0;
 }

@@ -56,7 +56,7 @@ static void gc_files(uv_work_t *w)
 	struct gc_task *p = w->data;
 	struct err e;
 
-	if (media_sweep(p->dir.text, p->age, &e) < 0)
+	if (media_gc(p->dir.text, p->age, &e) < 0)
 		log_warn(LT("msg", "cannot collect unused attachments"),
 			 LT("error", e.text));
 }
@@ -117,7 +117,7 @@ static int gc_slice(struct supervisor *s, unsigned next, unsigned remove,
 
 	if (n == 0 && row.last)
 		n = sql_exec(s->db, remove,
-			     &(struct media_sweep_in){cursor, row.last}, e);
+			     &(struct media_gc_in){cursor, row.last}, e);
 	snprintf(cursor, ID_SIZE, "%s", n >= 0 && row.last ? row.last : "");
 	arena_fini(&a);
 	return n;
@@ -135,7 +135,7 @@ static void gc_rows(struct supervisor *s)
 		m->gc = false; /* a later request starts another one */
 	m->gc_running = true;
 	if (txn_begin(&s->txn, &e) == 0)
-		n = m->in_bytes ? gc_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
+		n = m->in_bytes ? gc_slice(s, Q_MEDIA_NEXT, Q_MEDIA_GC,
 					   m->cursor, &e)
 				: gc_slice(s, Q_MEDIA_USE_NEXT,
 					   Q_MEDIA_USE_SWEEP, m->cursor, &e);

@@ -104,7 +104,7 @@ static int switch_channel(struct supervisor *s, const char *name,
 	if (text_check_word("verb", verbs, verb, e) || txn_begin(&s->txn, e))
 		return -1;
 	n = channels_get(s->db, name, &row, &a, e) ||
-	    channel_check_stays(&row, e);
+	    channel_check_not_deleting(&row, e);
 	arena_fini(&a);
 	if (n)
 		return -1;
@@ -157,7 +157,7 @@ static int put_binding(struct supervisor *s, const struct binding_row *b,
 		return -1;
 	rc = channels_get(s->db, b->channel, &channel, &a, e);
 	if (rc == 0)
-		rc = channel_check_stays(&channel, e);
+		rc = channel_check_not_deleting(&channel, e);
 	if (rc == 0)
 		rc = agents_get(s->db, b->agent, &agent, &a, e);
 	arena_fini(&a);
@@ -407,10 +407,10 @@ static int change_delivery(struct supervisor *s, const char *id,
 	snprintf(made.text, sizeof made.text, "%s", id);
 	rc = !strcmp(verb, "resend")
 		     ? resend(s, id, &made, &row, &a, e)
-		     : delivery_want(s->db, id,
-				     verb[0] == 'r' ? DELIVERY_EV_RETRY
-						    : DELIVERY_EV_DISCARD,
-				     clock_now(), &row, &a, e);
+		     : delivery_operate(s->db, id,
+					verb[0] == 'r' ? DELIVERY_EV_RETRY
+						       : DELIVERY_EV_DISCARD,
+					clock_now(), &row, &a, e);
 	if (rc == 0)
 		rc = control_audit(s->db, by,
 				   arena_printf(&a, "delivery.%s", verb), id,

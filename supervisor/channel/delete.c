@@ -18,7 +18,7 @@
 
 struct channel_delete_job {
 	uv_timer_t timer;
-	struct removal at;
+	struct channel_deletion at;
 };
 
 /* After a rollback the deletion starts again. */
@@ -26,7 +26,7 @@ static void restart_deletion(void *arg)
 {
 	struct supervisor *s = arg;
 
-	s->channels->deletion->at = (struct removal){0};
+	s->channels->deletion->at = (struct channel_deletion){0};
 }
 
 struct gone {
@@ -64,7 +64,7 @@ static int log_channel_event(struct supervisor *s, const char *name,
 static int run_batch(struct supervisor *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + BATCH_NS;
-	struct removal *at = &s->channels->deletion->at;
+	struct channel_deletion *at = &s->channels->deletion->at;
 	int n = 1;
 
 	if (txn_begin(&s->txn, e))
@@ -75,7 +75,7 @@ static int run_batch(struct supervisor *s, const char *name, struct err *e)
 	for (int i = 0;
 	     n > 0 && !at->waits && (i < AT_LEAST || clock_mono_ns() < until);
 	     i++)
-		n = channel_remove_some(at, s->db, name, STEP, e);
+		n = channel_delete_step(at, s->db, name, STEP, e);
 	if (n == 0 && log_channel_event(s, name, "removed", e))
 		return -1;
 	return n > 0 ? 1 : n;
@@ -83,9 +83,9 @@ static int run_batch(struct supervisor *s, const char *name, struct err *e)
 
 static int delete_next_slice(struct supervisor *s, struct err *e)
 {
-	struct channel_removing_row row;
+	struct channel_deleting_row row;
 	struct arena a = {0};
-	int n = sql_get(s->db, Q_CHANNEL_REMOVING, NULL, &row, &a, e);
+	int n = sql_get(s->db, Q_CHANNEL_DELETING, NULL, &row, &a, e);
 
 	if (n == 1) {
 		txn_try_begin(&s->txn);
@@ -114,11 +114,11 @@ static int delete_channel(struct supervisor *s, const char *name,
 {
 	int left;
 
-	if (txn_begin(&s->txn, e) || channel_remove_begin(s->db, name, by, e))
+	if (txn_begin(&s->txn, e) || channel_delete_begin(s->db, name, by, e))
 		return -1;
 	left = run_batch(s, name, e);
 	if (left < 0 ||
-	    (left && log_channel_event(s, name, CHANNEL_REMOVING, e)))
+	    (left && log_channel_event(s, name, CHANNEL_DELETING, e)))
 		return -1;
 	if (left)
 		uv_timer_start(&s->channels->deletion->timer, on_timer,

@@ -173,7 +173,7 @@ static void keep_unknown(struct channel *c, const struct inflight *p,
 	}
 	if (c)
 		inflight_query_failed(c, now);
-	d->event = DELIVERY_EV_KEEP;
+	d->event = DELIVERY_EV_REVIEW;
 	d->remote_status = p->code;
 	d->detail = p->why;
 }
@@ -212,14 +212,14 @@ static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
 		keep_unknown(c, p, &d, now);
 	if (d.event == DELIVERY_EV_FAIL)
 		schedule_retry(c, p, &d, now);
-	n = delivery_settle(s->db, &d, now, e);
+	n = delivery_record(s->db, &d, now, e);
 	if (n > 0 && c && delivery_fsm(d.from, d.event).to == DELIVERY_DEAD)
 		keep_dead(c, &d);
 	if (n == 0 && d.from == DELIVERY_SENDING &&
 	    /* acknowledged after the lease ran out */
 	    d.event == DELIVERY_EV_ACK) {
 		d.from = DELIVERY_UNKNOWN;
-		n = delivery_settle(s->db, &d, now, e);
+		n = delivery_record(s->db, &d, now, e);
 	}
 	if (n > 0 && d.event == DELIVERY_EV_LOSE && c)
 		inflight_resolve_from(c, p->row.seq);

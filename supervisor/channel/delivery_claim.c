@@ -77,7 +77,7 @@ static void send_batch(void *arg, const struct err *failed)
 }
 
 static struct inflight *inflight_of(struct channel *c,
-				    const struct delivery_taken *rows, int n,
+				    const struct claimed_delivery *rows, int n,
 				    int64_t now)
 {
 	struct inflight *first = NULL, **end = &first;
@@ -131,13 +131,13 @@ static int set_next(struct channel *c, int64_t now, struct err *e)
 }
 
 static int store_in_transaction(struct channel *c,
-				const struct delivery_take *t,
-				struct delivery_taken **rows, struct arena *a,
+				const struct delivery_claim *t,
+				struct claimed_delivery **rows, struct arena *a,
 				struct err *e)
 {
 	struct supervisor *s = c->sup;
 	int n = txn_begin(&s->txn, e) ? -1
-				      : delivery_take(s->db, t, rows, a, e);
+				      : delivery_claim(s->db, t, rows, a, e);
 
 	if (n > 0 && delivery_event_claimed(c, *rows, n, t->now, e))
 		return -1;
@@ -145,8 +145,8 @@ static int store_in_transaction(struct channel *c,
 }
 
 /* All of them or none. */
-static int claim_rows(struct channel *c, const struct delivery_take *t,
-		      struct delivery_taken **rows, struct arena *a,
+static int claim_rows(struct channel *c, const struct delivery_claim *t,
+		      struct claimed_delivery **rows, struct arena *a,
 		      struct err *e)
 {
 	struct txn *txn = &c->sup->txn;
@@ -158,14 +158,14 @@ static int claim_rows(struct channel *c, const struct delivery_take *t,
 static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
 {
 	struct supervisor *s = c->sup;
-	struct delivery_take t = {
+	struct delivery_claim t = {
 		.channel = c->name,
 		.epoch = s->epoch,
 		.lease_ms = c->config.timeout + SLACK_MS,
 		.now = now,
 		.max = max,
 	};
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct arena a = {0};
 	struct batch *b;
 	int n = claim_rows(c, &t, &rows, &a, e);
@@ -234,7 +234,7 @@ struct inflight *inflight_pull(struct channel *c, const char *conversation,
 			       struct err *e)
 {
 	struct supervisor *s = c->sup;
-	struct delivery_take t = {
+	struct delivery_claim t = {
 		.channel = c->name,
 		.conversation = conversation,
 		.epoch = s->epoch,
@@ -242,7 +242,7 @@ struct inflight *inflight_pull(struct channel *c, const char *conversation,
 		.now = clock_now(),
 		.max = 1,
 	};
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct inflight *p = NULL;
 	struct arena a = {0};
 

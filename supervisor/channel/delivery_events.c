@@ -26,8 +26,9 @@ int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 	return n < 0 ? -1 : 0;
 }
 
-int delivery_event_claimed(struct channel *c, const struct delivery_taken *rows,
-			   int n, int64_t now, struct err *e)
+int delivery_event_claimed(struct channel *c,
+			   const struct claimed_delivery *rows, int n,
+			   int64_t now, struct err *e)
 {
 	struct buf body = BUF_MAX(BODY_MAX);
 	struct host_event_add_in told = {

@@ -51,7 +51,7 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 {
 	struct delivery_end d = delivery_end_of(row);
 
-	d.event = DELIVERY_EV_KEEP;
+	d.event = DELIVERY_EV_REVIEW;
 	if (c->idempotent)
 		d.due_at = inflight_next_attempt(c, row->attempts,
 						 row->expires_at, now);
@@ -64,7 +64,7 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 		return 0; /* it does not block a queue */
 	}
 	c->may_be_due = true;
-	return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
+	return delivery_record(c->sup->db, &d, now, e) < 0 ? -1 : 0;
 }
 
 void inflight_query_failed(struct channel *c, int64_t now)
@@ -152,7 +152,7 @@ static int end_row(struct supervisor *s, const struct delivery_row *row,
 
 	d.event = event;
 	d.detail = why;
-	if (delivery_settle(s->db, &d, clock_now(), e) < 0)
+	if (delivery_record(s->db, &d, clock_now(), e) < 0)
 		return -1;
 	if (c)
 		inflight_resolve_from(c, row->seq);

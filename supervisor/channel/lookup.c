@@ -28,7 +28,7 @@ int channel_closed(struct supervisor *s, const char *name, struct err *e)
 	int rc = channels_get(s->db, name, &row, &a, e);
 
 	if (rc == 0)
-		rc = channel_check_stays(&row, e);
+		rc = channel_check_not_deleting(&row, e);
 	if (rc == 0 && !row.is_enabled)
 		rc = err_set(e, ERR_CONFLICT,
 			     "channel '%s' is disabled; 'skep channel "

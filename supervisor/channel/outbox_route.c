@@ -107,7 +107,7 @@ static int dead_letter(struct supervisor *s, const char *id, const char *why,
 		d = delivery_end_of(&row);
 		d.event = DELIVERY_EV_EXPIRE;
 		d.detail = why;
-		rc = delivery_settle(s->db, &d, clock_now(), e);
+		rc = delivery_record(s->db, &d, clock_now(), e);
 	}
 	arena_fini(&a);
 	return rc < 0 ? -1 : 0;

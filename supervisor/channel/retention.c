@@ -22,9 +22,9 @@
 
 struct retention {
 	uv_timer_t timer;
-	struct retire walk; /* the scheduled walk */
+	struct message_retention walk; /* the scheduled walk */
 	bool walking;
-	struct retire asked; /* the walk of a command */
+	struct message_retention asked; /* the walk of a command */
 	int64_t bytes; /* size of the deleted attachments, not committed yet */
 };
 
@@ -71,12 +71,13 @@ static void restart_walk(void *arg)
 	struct supervisor *s = arg;
 
 	s->channels->retention->walking = false;
-	s->channels->retention->asked = (struct retire){0};
+	s->channels->retention->asked = (struct message_retention){0};
 	s->channels->retention->bytes = 0;
 }
 
 /* Runs one batch. Returns the number of examined rows, 0 at the end, or -1. */
-static int run_batch(struct supervisor *s, struct retire *r, struct err *e)
+static int run_batch(struct supervisor *s, struct message_retention *r,
+		     struct err *e)
 {
 	int64_t until = clock_mono_ns() + BATCH_NS;
 	int64_t bytes = r->bytes;
@@ -87,15 +88,15 @@ static int run_batch(struct supervisor *s, struct retire *r, struct err *e)
 	txn_on_commit(&s->txn, batch_committed, s);
 	txn_on_rollback(&s->txn, restart_walk, s);
 	do {
-		n = retire_some(r, s->db, STEP, e);
+		n = message_retention_step(r, s->db, STEP, e);
 		sum += n;
 	} while (n > 0 && clock_mono_ns() < until);
 	s->channels->retention->bytes += r->bytes - bytes;
 	return n < 0 ? -1 : sum;
 }
 
-static int log_retention(struct supervisor *s, const struct retired *sum,
-			 struct err *e)
+static int log_retention(struct supervisor *s,
+			 const struct retention_result *sum, struct err *e)
 {
 	struct buf detail = BUF_MAX(512);
 	int rc;
@@ -106,8 +107,8 @@ static int log_retention(struct supervisor *s, const struct retired *sum,
 		 LI("deliveries", sum->deliveries), LI("inbound", sum->inbound),
 		 LI("messages", sum->messages),
 		 LI("attachments", sum->attachments));
-	json_add_shape(&detail, &retired_shape, sum);
-	rc = control_audit(s->db, "skepd", "message.retire", NULL, detail.p, e);
+	json_add_shape(&detail, &retention_result_shape, sum);
+	rc = control_audit(s->db, "skepd", "message.prune", NULL, detail.p, e);
 	buf_fini(&detail);
 	return rc;
 }
@@ -121,7 +122,7 @@ static void on_timer(uv_timer_t *t)
 	int n;
 
 	if (!w->walking)
-		retire_begin(&w->walk, &req);
+		message_retention_begin(&w->walk, &req);
 	w->walking = true;
 	txn_try_begin(&s->txn);
 	n = run_batch(s, &w->walk, &e);
@@ -174,14 +175,14 @@ static int prune_messages(struct supervisor *s,
 			  const struct retention_options *req, const char *by,
 			  struct completion done, struct err *e)
 {
-	struct retire *r = &s->channels->retention->asked;
-	struct retired *sum = &r->sum;
+	struct message_retention *r = &s->channels->retention->asked;
+	struct retention_result *sum = &r->sum;
 	char text[128];
 	int n;
 
 	control_set_actor(by);
 	if (memcmp(&r->ask, req, sizeof *req) != 0)
-		retire_begin(r, req);
+		message_retention_begin(r, req);
 	n = run_batch(s, r, e);
 	if (n < 0)
 		return -1;
@@ -191,7 +192,7 @@ static int prune_messages(struct supervisor *s,
 		 sum->attachments);
 	complete_later(s, done, "messages", n > 0, txn_text(&s->txn, text));
 	if (n == 0)
-		*r = (struct retire){0};
+		*r = (struct message_retention){0};
 	return 0;
 }
 

@@ -176,7 +176,7 @@ static void remove_files(void *arg, const struct err *failed)
 	struct err e;
 
 	snprintf(r.id.text, sizeof r.id.text, "%s", p->agent);
-	if (!failed && purge_files(&p->sup->home, p->agent, p->path, &e))
+	if (!failed && agent_delete_files(&p->sup->home, p->agent, p->path, &e))
 		r.failed = &e;
 	if (p->done.call)
 		p->done.call(p->done.arg, &r);
@@ -193,7 +193,7 @@ static int delete_agent_and_files(struct supervisor *s, const char *name,
 		.sup = s, .done = done, .agent = txn_text(&s->txn, name)};
 	if (text_check_name("agent", name, e) || require_no_runs(s, name, e) ||
 	    txn_begin(&s->txn, e) ||
-	    purge_rows(s->db, name, &p->path, &s->txn.arena, e) ||
+	    agent_delete_rows(s->db, name, &p->path, &s->txn.arena, e) ||
 	    log_agent_event(s, name, "deleted", e))
 		return -1;
 	txn_on_commit(&s->txn, remove_files, p);

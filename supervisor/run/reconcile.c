@@ -114,7 +114,7 @@ static void remove_sockets(const char *path)
 
 	if (!dir)
 		abort();
-	ask_socket_sweep(dirname(dir));
+	ask_socket_remove_stale(dirname(dir));
 	free(dir);
 }
 
@@ -275,7 +275,7 @@ void reconcile_begin(struct active_run *l)
 	j->requeue = l->pending_state == RUN_PENDING_QUEUED;
 	if (!j->requeue)
 		snprintf(j->status, sizeof j->status, "%s",
-			 run_pending_word(l->pending_state));
+			 run_pending_name(l->pending_state));
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
 	active_run_set_alarm(l, RECONCILE_MS);

@@ -84,7 +84,7 @@ static void check_all(struct agent_file *f)
 
 	test_integrity(f);
 	test_clock_set(clock_now() + 2 * ARTIFACT_PENDING_MS);
-	if (artifact_sweep(f->db, 0, 1000, &e) < 0)
+	if (artifact_gc(f->db, 0, 1000, &e) < 0)
 		fail_msg("%s", e.text);
 	test_clock_set(-1);
 	assert_int_equal(test_number(f, "SELECT count(*) FROM artifact_chunk"),

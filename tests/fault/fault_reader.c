@@ -2,7 +2,7 @@
  * Readers follow a session while one process commits transactions of all sizes
  * and another opens and closes the file again and again, so that its log is
  * made, recovered and removed in between. No read may fail: a reader once ended
- * with "tail_marks: disk I/O error", because a commit was published before its
+ * with "tail_positions: disk I/O error", because a commit was published before its
  * last frame was in the log.
  */
 #include "tests/support/agent.h"
@@ -115,7 +115,7 @@ static void read_on(struct tail *t, struct agent_file *f, int *seen, int turn)
 static void a_reader_never_fails_beside_writers(void **state)
 {
 	int expected = ROUNDS * (int)(sizeof sizes / sizeof sizes[0]);
-	struct tail_want want = {.session = "s"};
+	struct tail_options want = {.session = "s"};
 	struct agent_file f;
 	struct writer w;
 	struct tail *t;

@@ -9,9 +9,9 @@
 
 #include "lib/os/file.h"
 #include "schema/agent/transcript/branch.h"
-#include "schema/agent/transcript/exchange.h"
 #include "schema/agent/transcript/part.h"
 #include "schema/agent/transcript/session.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -157,10 +157,10 @@ static int import_lines(const char **text, size_t *n, void *ctx, struct err *e)
 
 static int import_it(struct agent_file *f, struct err *e)
 {
-	struct import_result out;
+	struct session_import_result out;
 	size_t at = 0;
 
-	return exchange_import(f, NULL, import_lines, &at, &out, e);
+	return session_import_lines(f, NULL, import_lines, &at, &out, e);
 }
 
 /* What the file shows of an operation: before it, and after. grow_part is three

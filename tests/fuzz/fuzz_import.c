@@ -5,7 +5,7 @@
 #include "tests/support/temp.h"
 
 #include "schema/agent/transcript/branch.h"
-#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -87,7 +87,8 @@ static struct buf take_out(const char *key)
 	struct buf out = BUF_MAX(64u << 20);
 	struct err e;
 
-	must(exchange_export(&file, key, HISTORY_LOG, keep_line, &out, &e), &e);
+	must(session_export_lines(&file, key, HISTORY_LOG, keep_line, &out, &e),
+	     &e);
 	must(session_delete(&file, key, &e), &e);
 	return out;
 }
@@ -95,19 +96,19 @@ static struct buf take_out(const char *key)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct lines in = {(const char *)data, size};
-	struct import_result made;
+	struct session_import_result made;
 	struct buf once, twice;
 	struct err e;
 
 	open_once();
-	if (exchange_import(&file, NULL, next_line, &in, &made, &e)) {
+	if (session_import_lines(&file, NULL, next_line, &in, &made, &e)) {
 		if (sessions() != 0)
 			abort();
 		return 0;
 	}
 	once = take_out(made.key);
 	in = (struct lines){once.p, once.n};
-	must(exchange_import(&file, NULL, next_line, &in, &made, &e), &e);
+	must(session_import_lines(&file, NULL, next_line, &in, &made, &e), &e);
 	twice = take_out(made.key);
 	if (once.n != twice.n || memcmp(once.p, twice.p, once.n) != 0) {
 		fprintf(stderr, "once:\n%stwice:\n%s", once.p, twice.p);

@@ -74,14 +74,14 @@ static int remove_at(struct vfs *v, struct vfs_at at, bool recursive,
 	return node_remove(v, at, &n, true, e);
 }
 
-struct removal {
+struct channel_deletion {
 	const char *path;
 	bool recursive;
 };
 
 static int remove_in(struct vfs *v, const void *arg, struct err *e)
 {
-	const struct removal *r = arg;
+	const struct channel_deletion *r = arg;
 	struct vfs_place at;
 
 	if (vfs_walk_place(v, r->path, &at, e))
@@ -91,7 +91,7 @@ static int remove_in(struct vfs *v, const void *arg, struct err *e)
 
 int vfs_remove(struct vfs *v, const char *path, bool recursive, struct err *e)
 {
-	struct removal r = {path, recursive};
+	struct channel_deletion r = {path, recursive};
 	int rc;
 
 	if (!recursive)

@@ -31,9 +31,9 @@
 
 #define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
 #define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
-#define SWEEP_AGE_MS  600000
+#define GC_AGE_MS     600000
 #define SWEEP_RUNS    16 /* of an agent, between two sweeps by its runs */
-#define SWEEP_MAX     1024
+#define GC_MAX        1024
 
 /* Our own session and group, nothing inherited but the log. */
 static int detach_process(struct err *e)
@@ -336,14 +336,14 @@ static int end_attempt(struct run *r, struct run_end *end)
 
 /* No agent's file fills up with data that nothing refers to. An error of this is
  * not an error of the run. */
-static void sweep_some(struct run *r)
+static void gc_some(struct run *r)
 {
 	struct transcript *j = &r->transcript;
-	struct swept swept;
+	struct gc_result swept;
 	struct err e;
 
 	if (j->open && j->writer.run % SWEEP_RUNS == 0 &&
-	    agent_sweep(&j->file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
+	    agent_gc(&j->file, GC_AGE_MS, GC_MAX, &swept, &e))
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 
@@ -357,7 +357,7 @@ static int attempt(struct run *r, int barrier)
 	drive_run(r, barrier, &end);
 	status = end_attempt(r, &end);
 	diagnose_end(r, &end);
-	sweep_some(r);
+	gc_some(r);
 	log_info(LT("msg", "attempt ended"), LT("run", r->start->run),
 		 LI("attempt", r->start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));

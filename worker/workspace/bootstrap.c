@@ -26,8 +26,8 @@ static const char *const members[] = {"files", "shell", "command",
 static int workspace_key(struct run *r, const char **out, struct err *e)
 {
 	const char *mode = r->start->workspace_mode, *dir = r->start->workspace;
-	struct workspace_born_in key = {"main"};
-	struct workspace_born_row ns = {0};
+	struct workspace_created_in key = {"main"};
+	struct workspace_created_row ns = {0};
 	char real[PATH_MAX] = "";
 
 	if (strcmp(mode, "vfs-only") != 0 && !realpath(dir ? dir : "/", real))
@@ -37,7 +37,7 @@ static int workspace_key(struct run *r, const char **out, struct err *e)
 		*out = arena_printf(&r->arena, "disk:%s", real);
 		return 0;
 	}
-	if (sql_get(r->transcript.file.db, Q_WORKSPACE_BORN, &key, &ns, NULL,
+	if (sql_get(r->transcript.file.db, Q_WORKSPACE_CREATED, &key, &ns, NULL,
 		    e) < 0)
 		return -1;
 	*out = arena_printf(&r->arena, "%s:main:%lld:%s", mode,

@@ -131,8 +131,8 @@ static int add_details(struct find *f, const char *match, struct err *e)
 		hit->sid = row.sid;
 		hit->key = row.key;
 		hit->snippet = row.snippet;
-		if (row.odd_type)
-			hit->type = row.odd_type;
+		if (row.unknown_type)
+			hit->type = row.unknown_type;
 	}
 	return 0;
 }
@@ -153,7 +153,7 @@ static int run_match(struct find *f, const char *match, struct err *e)
 	if (s->type) {
 		in.type = event_type_from(s->type);
 		if (in.type == EVENT_unknown && strcmp(s->type, "unknown") != 0)
-			in.odd_type = s->type;
+			in.unknown_type = s->type;
 	}
 	if (sql_rank(f->file->db, e) || sql_enter_read(f->file->db, e))
 		return -1;
@@ -179,7 +179,7 @@ static int update(struct find *f, struct err *e)
 									  : 0;
 	rc = history_load(f->file, f->visible.only, HISTORY_LOG, &h, &a, e);
 	for (int i = 0; !rc && i < h.count; i++)
-		if (search_update(f->file, h.stretches[i].session,
+		if (search_update(f->file, h.segments[i].session,
 				  f->search->watch, e) < 0)
 			rc = -1;
 	arena_fini(&a);

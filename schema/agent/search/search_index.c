@@ -80,7 +80,7 @@ static int index_event(struct update *u, int64_t pos, const char *body,
 		       : 0;
 }
 
-static int index_again(struct update *u, int64_t pos, struct err *e)
+static int reindex(struct update *u, int64_t pos, struct err *e)
 {
 	struct search_event_in in = {pos};
 	struct search_event_row row;
@@ -108,7 +108,7 @@ static int redo_dirty(struct update *u, struct err *e)
 			    &a, e);
 
 	for (int i = 0, bad = 0; i < n && !bad; i++) {
-		bad = index_again(u, rows[i].pos, e);
+		bad = reindex(u, rows[i].pos, e);
 		if (bad)
 			n = -1;
 	}
@@ -168,7 +168,7 @@ static int redo_open(struct update *u, struct err *e)
 
 	for (int i = 0, bad = 0; i < n && !bad; i++) {
 		u->open = rows[i].pos;
-		bad = index_again(u, rows[i].pos, e);
+		bad = reindex(u, rows[i].pos, e);
 		if (bad)
 			n = -1;
 	}

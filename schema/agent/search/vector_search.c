@@ -10,10 +10,10 @@
 
 #define K 10
 
-SHAPE_DEFINE(near_hit, NEAR_HIT);
+SHAPE_DEFINE(embedding_hit, EMBEDDING_HIT);
 
-int near_parse(const cJSON *array, const float **v, size_t *dim,
-	       struct arena *a, struct err *e)
+int embedding_parse(const cJSON *array, const float **v, size_t *dim,
+		    struct arena *a, struct err *e)
 {
 	int n = cJSON_GetArraySize(array), i = 0;
 	const cJSON *item;
@@ -56,7 +56,7 @@ static int resolve_pos(struct agent_file *f, const char *session, int64_t seq,
 			     "session %s has no event %" PRId64,
 			     quoted(session).text, seq);
 		for (int i = 0; i < h.count && rc; i++) {
-			const struct stretch *s = &h.stretches[i];
+			const struct segment *s = &h.segments[i];
 
 			if (seq < s->first || seq > s->last)
 				continue;
@@ -68,8 +68,8 @@ static int resolve_pos(struct agent_file *f, const char *session, int64_t seq,
 	return rc;
 }
 
-static int put_near(struct agent_file *f, const struct near_put *p,
-		    struct err *e)
+static int put_embedding(struct agent_file *f, const struct embedding_put *p,
+			 struct err *e)
 {
 	int64_t pos = 0;
 	int n;
@@ -88,17 +88,18 @@ static int put_near(struct agent_file *f, const struct near_put *p,
 	return n < 0 ? -1 : 0;
 }
 
-int near_put(struct agent_file *f, const struct near_put *p, struct err *e)
+int embedding_put(struct agent_file *f, const struct embedding_put *p,
+		  struct err *e)
 {
 	if (sql_enter(f->db, e))
 		return -1;
-	return sql_leave(f->db, put_near(f, p, e), e);
+	return sql_leave(f->db, put_embedding(f, p, e), e);
 }
 
 /* --- what is near ----------------------------------------------------- */
 
 static int fill_hits(struct agent_file *f, const struct vector_hit *from, int n,
-		     struct near_hit *to, struct arena *a, struct err *e)
+		     struct embedding_hit *to, struct arena *a, struct err *e)
 {
 	for (int i = 0; i < n; i++) {
 		struct embedding_event_in in = {from[i].pos, from[i].session};
@@ -111,12 +112,12 @@ static int fill_hits(struct agent_file *f, const struct vector_hit *from, int n,
 						   "%s: an embedding refers to "
 						   "a missing event",
 						   sql_path(f->db));
-		to[i] = (struct near_hit){
+		to[i] = (struct embedding_hit){
 			.session = row.key,
 			.seq = event_seq(from[i].pos),
 			.score = from[i].score,
-			.type = row.odd_type ? row.odd_type
-					     : event_type_name(row.type),
+			.type = row.unknown_type ? row.unknown_type
+						 : event_type_name(row.type),
 			.at = row.at,
 			.sid = row.sid,
 			.body = row.body,
@@ -126,7 +127,8 @@ static int fill_hits(struct agent_file *f, const struct vector_hit *from, int n,
 }
 
 static int query_hits(struct agent_file *f, const struct vector_query *q,
-		      struct near_hit **hits, struct arena *a, struct err *e)
+		      struct embedding_hit **hits, struct arena *a,
+		      struct err *e)
 {
 	struct vector_hit *found;
 	int n = vector_search(f->db, q, &found, a, e);
@@ -154,7 +156,7 @@ static int check_model(struct agent_file *f, const char *model, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int prepare_query(struct agent_file *f, const struct near *n,
+static int prepare_query(struct agent_file *f, const struct embedding_query *n,
 			 struct vector_query *q, struct arena *a, struct err *e)
 {
 	struct session_row row;
@@ -174,8 +176,9 @@ static int prepare_query(struct agent_file *f, const struct near *n,
 	return check_model(f, n->model, e);
 }
 
-int near_search(struct agent_file *f, const struct near *n,
-		struct near_hit **hits, struct arena *a, struct err *e)
+int embedding_search(struct agent_file *f, const struct embedding_query *n,
+		     struct embedding_hit **hits, struct arena *a,
+		     struct err *e)
 {
 	struct visible shown = {.file = f,
 				.view = n->hidden ? HISTORY_LOG : HISTORY_PATH};

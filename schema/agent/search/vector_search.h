@@ -13,11 +13,11 @@
 
 /* The numbers of a JSON array, in the arena. ERR_INVALID names the first that
  * is none. */
-int near_parse(const cJSON *array, const float **v, size_t *dim,
-	       struct arena *a, struct err *e);
+int embedding_parse(const cJSON *array, const float **v, size_t *dim,
+		    struct arena *a, struct err *e);
 
 /* Gives event `seq` of a session (its base's, in a fork) an embedding. */
-struct near_put {
+struct embedding_put {
 	const char *session; /* key or sid */
 	int64_t seq;
 	const char *model;
@@ -25,9 +25,10 @@ struct near_put {
 	size_t dim;
 };
 
-int near_put(struct agent_file *f, const struct near_put *p, struct err *e);
+int embedding_put(struct agent_file *f, const struct embedding_put *p,
+		  struct err *e);
 
-struct near {
+struct embedding_query {
 	const char *model;
 	const float *v;
 	size_t dim;
@@ -37,16 +38,17 @@ struct near {
 	int k;               /* 0: 10 */
 };
 
-#define NEAR_HIT(F, S)      \
+#define EMBEDDING_HIT(F, S) \
 	F(S, text, session) \
 	F(S, i64, seq)      \
 	F(S, f64, score)    \
 	F(S, text, type) F(S, time, at) F(S, text, sid) F(S, json, body)
-SHAPE_DECLARE(near_hit, NEAR_HIT);
+SHAPE_DECLARE(embedding_hit, EMBEDDING_HIT);
 
 /* Nearest first, in the arena: how many. ERR_NOTFOUND for an unknown session,
  * and for a model that nothing has an embedding of. */
-int near_search(struct agent_file *f, const struct near *n,
-		struct near_hit **hits, struct arena *a, struct err *e);
+int embedding_search(struct agent_file *f, const struct embedding_query *n,
+		     struct embedding_hit **hits, struct arena *a,
+		     struct err *e);
 
 #endif

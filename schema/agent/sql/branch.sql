@@ -33,7 +33,7 @@ INSERT INTO event (pos, type, at, run, key, body)
 SELECT pos + :shift, type, at, run, key, body FROM event
  WHERE pos BETWEEN :from_lo AND :from_hi ORDER BY pos;
 
--- query copy_odd (from_lo i64, from_hi i64, shift i64)
+-- query copy_extra (from_lo i64, from_hi i64, shift i64)
 -- The words of unknown types go along; foreign ids do not: a copy has new ids.
 INSERT INTO event_extra (pos, event_id, type)
 SELECT pos + :shift, NULL, type FROM event_extra

@@ -1,6 +1,6 @@
 -- Cache with expiry, and diagnostics.
 
--- query cache_sweep (now time, count i64)
+-- query cache_gc (now time, count i64)
 DELETE FROM cache WHERE id IN
  (SELECT id FROM cache WHERE expires_at IS NOT NULL AND expires_at <= :now
    LIMIT :count);

@@ -1,5 +1,5 @@
--- Old sessions, in slices: first those that go are buried, then the buried are
--- emptied and removed. Killed in between, the next call goes on.
+-- Old sessions, in slices: first it marks sessions as deleted, then it
+-- empties and removes them. Killed in between, the next call goes on.
 
 -- query prune_sessions (before time, keep i64) -> (id i64, key text)
 -- Sessions without a running run whose last sign of life is too old; the newest
@@ -14,7 +14,7 @@ SELECT id, key FROM (
    ORDER BY active_at DESC, s.id DESC LIMIT -1 OFFSET :keep)
  WHERE active_at < :before AND NOT is_running ORDER BY id;
 
--- query prune_bury (id i64, before time, now time)
+-- query prune_mark (id i64, before time, now time)
 -- Only what is still as it was when it was chosen.
 UPDATE session SET status = 'deleted', key = NULL, title = NULL, meta = '{}',
        system_seq = NULL, rev = rev + 1, updated_at = :now
@@ -25,8 +25,8 @@ UPDATE session SET status = 'deleted', key = NULL, title = NULL, meta = '{}',
          WHERE e.pos BETWEEN :id << 32 AND :id << 32 | 4294967295
          ORDER BY e.pos DESC LIMIT 1), updated_at) < :before;
 
--- query prune_buried (after i64) -> (id i64, need i64, forks i64)
--- The next buried session before this one, newest first, so that a fork goes
+-- query prune_marked (after i64) -> (id i64, need i64, forks i64)
+-- The next marked session before this one, newest first, so that a fork goes
 -- before what it stands on; and up to where its forks need it.
 SELECT s.id, coalesce((SELECT max(f.base_seq) FROM session f WHERE f.base = s.id),
                       0) AS need,

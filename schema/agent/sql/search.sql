@@ -62,7 +62,7 @@ SELECT (SELECT count(*) FROM search_text) AS indexed,
             ON e.pos > s.id << 32 | coalesce(m.upto, 0)
            AND e.pos < (s.id + 1) << 32) AS events;
 
--- row search_match_in (match text, lo i64, hi i64, type opt, odd_type text,
+-- row search_match_in (match text, lo i64, hi i64, type opt, unknown_type text,
 --   since time, until time, count i64)
 -- row search_match_row (pos i64, score f64, at time, type i64)
 
@@ -74,7 +74,7 @@ SELECT count(*) AS n, coalesce(min(pos), 0) AS pos FROM
     FROM search_text t CROSS JOIN event e ON e.pos = t.rowid
    WHERE t.search_text MATCH :match AND t.rowid BETWEEN :lo AND :hi
      AND (:type IS NULL OR e.type = :type)
-     AND (:odd_type IS NULL OR :odd_type =
+     AND (:unknown_type IS NULL OR :unknown_type =
           (SELECT o.type FROM event_extra o WHERE o.pos = e.pos))
      AND e.at >= :since AND e.at < :until
    ORDER BY t.rowid DESC LIMIT :count);
@@ -85,7 +85,7 @@ SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
  WHERE t.search_text MATCH :match AND t.rank MATCH 'skep_rank()'
    AND t.rowid BETWEEN :lo AND :hi
    AND (:type IS NULL OR e.type = :type)
-   AND (:odd_type IS NULL OR :odd_type =
+   AND (:unknown_type IS NULL OR :unknown_type =
         (SELECT o.type FROM event_extra o WHERE o.pos = e.pos))
    AND e.at >= :since AND e.at < :until
  ORDER BY t.rank, pos DESC;
@@ -96,15 +96,15 @@ SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
  WHERE t.search_text MATCH :match AND t.rank MATCH 'skep_rank()'
    AND t.rowid BETWEEN :lo AND :hi
    AND (:type IS NULL OR e.type = :type)
-   AND (:odd_type IS NULL OR :odd_type =
+   AND (:unknown_type IS NULL OR :unknown_type =
         (SELECT o.type FROM event_extra o WHERE o.pos = e.pos))
    AND e.at >= :since AND e.at < :until
  ORDER BY e.at DESC, pos DESC;
 
 -- query search_detail (match text, pos i64, session i64, before text,
---   after text) -> (sid text, key text, odd_type text, snippet text)
+--   after text) -> (sid text, key text, unknown_type text, snippet text)
 SELECT s.sid, s.key,
-       (SELECT o.type FROM event_extra o WHERE o.pos = :pos) AS odd_type,
+       (SELECT o.type FROM event_extra o WHERE o.pos = :pos) AS unknown_type,
        snippet(search_text, 0, :before, :after, '…', 24) AS snippet
   FROM search_text JOIN session s ON s.id = :session
  WHERE search_text MATCH :match AND search_text.rowid = :pos;

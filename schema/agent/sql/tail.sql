@@ -19,9 +19,9 @@ SELECT e.pos FROM event e
 -- query tail_last_part (lo i64, hi i64) -> (pos opt)
 SELECT max(pos) AS pos FROM part WHERE pos BETWEEN :lo AND :hi;
 
--- row tail_mark (pos i64, idx i64, rev i64, is_open bool)
+-- row tail_position (pos i64, idx i64, rev i64, is_open bool)
 
--- query tail_marks (lo i64, hi i64, run_id text) -> tail_mark
+-- query tail_positions (lo i64, hi i64, run_id text) -> tail_position
 SELECT p.pos, p.idx,
        p.rev + coalesce((SELECT n FROM part_chunk WHERE pos = p.pos
          AND idx = p.idx ORDER BY upto DESC LIMIT 1), 0) AS rev,

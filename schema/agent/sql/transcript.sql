@@ -30,15 +30,15 @@ INSERT INTO event_parent (pos, parent) VALUES (:pos, :parent);
 -- query event_extra_insert (pos i64, event_id text, type text)
 INSERT INTO event_extra (pos, event_id, type) VALUES (:pos, :event_id, :type);
 
--- query event_last_jump (lo i64, hi i64) -> (pos i64, parent i64)
+-- query event_last_branch (lo i64, hi i64) -> (pos i64, parent i64)
 SELECT pos, parent FROM event_parent WHERE pos BETWEEN :lo AND :hi
  ORDER BY pos DESC LIMIT 1;
 
--- row event_record (pos i64, type i64, odd_type text, event_id text, at time,
+-- row event_record (pos i64, type i64, unknown_type text, event_id text, at time,
 --   run text, key text, parent opt, body json)
 
 -- query event_forward (lo i64, hi i64, count i64) -> event_record
-SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
+SELECT e.pos, e.type, o.type AS unknown_type, o.event_id, e.at, r.run_id AS run,
        e.key, j.parent, e.body
   FROM event e
   LEFT JOIN event_extra o ON o.pos = e.pos
@@ -47,7 +47,7 @@ SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
  WHERE e.pos BETWEEN :lo AND :hi ORDER BY e.pos LIMIT :count;
 
 -- query event_backward (lo i64, hi i64, count i64) -> event_record
-SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
+SELECT e.pos, e.type, o.type AS unknown_type, o.event_id, e.at, r.run_id AS run,
        e.key, j.parent, e.body
   FROM event e
   LEFT JOIN event_extra o ON o.pos = e.pos

@@ -16,9 +16,9 @@ ON CONFLICT (pos, model) DO UPDATE SET norm = excluded.norm,
 DELETE FROM embedding WHERE pos = :pos AND model = :model;
 
 -- query embedding_event (pos i64, session i64) -> (sid text, key text, type i64,
---   odd_type text, at time, body json)
+--   unknown_type text, at time, body json)
 SELECT s.sid, s.key, e.type,
-       (SELECT o.type FROM event_extra o WHERE o.pos = e.pos) AS odd_type, e.at,
+       (SELECT o.type FROM event_extra o WHERE o.pos = e.pos) AS unknown_type, e.at,
        e.body
   FROM event e JOIN session s ON s.id = :session WHERE e.pos = :pos;
 

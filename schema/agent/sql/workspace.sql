@@ -12,5 +12,5 @@ VALUES (:place, :state, :run_id, :pid, :start_ticks, :boot_id, :changed_at);
 -- query workspace_setup_delete (place text)
 DELETE FROM workspace_setup WHERE place = :place;
 
--- query workspace_born (name text) -> (made_at i64)
+-- query workspace_created (name text) -> (made_at i64)
 SELECT made_at FROM vfs_ns WHERE name = :name;

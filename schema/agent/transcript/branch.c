@@ -91,10 +91,10 @@ static int insert_fork(struct agent_file *f, const struct fork_new *n,
 	return sql_exec(f->db, Q_SESSION_INSERT, &in, e) < 0 ? -1 : 0;
 }
 
-static int copy_stretch(struct agent_file *f, const struct stretch *s,
+static int copy_segment(struct agent_file *f, const struct segment *s,
 			int64_t to_session, struct err *e)
 {
-	static const unsigned steps[] = {Q_COPY_EVENTS, Q_COPY_ODD,
+	static const unsigned steps[] = {Q_COPY_EVENTS, Q_COPY_EXTRA,
 					 Q_COPY_JUMPS, Q_COPY_PARTS,
 					 Q_COPY_USAGE};
 	struct copy_events_in in = {
@@ -115,10 +115,10 @@ static int copy_events(struct agent_file *f, int64_t from, int64_t at,
 	if (history_load(f, from, HISTORY_LOG, &h, a, e))
 		return -1;
 	for (int i = 0; i < h.count; i++) {
-		struct stretch s = h.stretches[i];
+		struct segment s = h.segments[i];
 
 		s.last = s.last < at ? s.last : at;
-		if (s.first <= s.last && copy_stretch(f, &s, to, e))
+		if (s.first <= s.last && copy_segment(f, &s, to, e))
 			return -1;
 	}
 	return 0;
@@ -271,7 +271,8 @@ static int drop_session(struct agent_file *f, int64_t id, struct err *e)
 		       : 0;
 }
 
-static int bury(struct agent_file *f, int64_t id, int64_t keep, struct err *e)
+static int mark_deleted(struct agent_file *f, int64_t id, int64_t keep,
+			struct err *e)
 {
 	if (drop_events(f, id, keep, e) ||
 	    sql_exec(f->db, Q_GRANT_DELETE_ALL,
@@ -303,7 +304,7 @@ static int delete_up(struct agent_file *f, struct session_row s,
 			need = forks[i].base_seq > need ? forks[i].base_seq
 							: need;
 		if (n > 0)
-			return bury(f, s.id, need, e);
+			return mark_deleted(f, s.id, need, e);
 		if (drop_session(f, s.id, e))
 			return -1;
 		if (base == OPT_NONE)

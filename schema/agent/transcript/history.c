@@ -11,7 +11,7 @@
 struct walk {
 	struct agent_file *file;
 	struct arena *arena;
-	struct stretch *list;
+	struct segment *list;
 	int count;
 	int cap;
 };
@@ -26,7 +26,7 @@ static int push(struct walk *w, int64_t session, int64_t first, int64_t last,
 			       "%s: the ancestry of a session is cyclic",
 			       sql_path(w->file->db));
 	if (w->count == w->cap) {
-		struct stretch *more;
+		struct segment *more;
 
 		w->cap = w->cap ? w->cap * 2 : 8;
 		more = arena_alloc(w->arena, (size_t)w->cap * sizeof *more);
@@ -34,7 +34,7 @@ static int push(struct walk *w, int64_t session, int64_t first, int64_t last,
 			memcpy(more, w->list, (size_t)w->count * sizeof *more);
 		w->list = more;
 	}
-	w->list[w->count++] = (struct stretch){session, first, last};
+	w->list[w->count++] = (struct segment){session, first, last};
 	return 0;
 }
 
@@ -71,12 +71,12 @@ static int walk_path(struct walk *w, const struct session_row *s, int64_t *end,
 		     struct err *e)
 {
 	while (*end > s->base_seq) {
-		struct event_last_jump_in in = {
+		struct event_last_branch_in in = {
 			event_pos(s->id, s->base_seq + 1),
 			event_pos(s->id, *end)};
-		struct event_last_jump_row jump;
-		int found = sql_get(w->file->db, Q_EVENT_LAST_JUMP, &in, &jump,
-				    NULL, e);
+		struct event_last_branch_row jump;
+		int found = sql_get(w->file->db, Q_EVENT_LAST_BRANCH, &in,
+				    &jump, NULL, e);
 		int64_t first = found > 0 ? event_seq(jump.pos)
 					  : s->base_seq + 1;
 
@@ -117,10 +117,10 @@ static int walk_all(struct walk *w, int64_t session, enum history_view view,
 	return rc;
 }
 
-static void reverse(struct stretch *list, int n)
+static void reverse(struct segment *list, int n)
 {
 	for (int i = 0, k = n - 1; i < k; i++, k--) {
-		struct stretch swap = list[i];
+		struct segment swap = list[i];
 
 		list[i] = list[k];
 		list[k] = swap;
@@ -137,20 +137,20 @@ static int apply_summary(struct agent_file *f, struct history *h,
 	for (int i = h->count - 1; i >= 0 && found == 0; i--)
 		found = sql_get(
 			f->db, Q_COMPACTION_LAST,
-			&(struct compaction_last_in){h->stretches[i].session,
-						     h->stretches[i].first,
-						     h->stretches[i].last},
+			&(struct compaction_last_in){h->segments[i].session,
+						     h->segments[i].first,
+						     h->segments[i].last},
 			&snap, a, e);
 	if (found <= 0)
 		return found;
 	h->summary = snap.summary;
 	h->summary_upto = snap.upto;
-	while (h->count > 0 && h->stretches[0].last <= snap.upto) {
-		h->stretches++;
+	while (h->count > 0 && h->segments[0].last <= snap.upto) {
+		h->segments++;
 		h->count--;
 	}
-	if (h->count > 0 && h->stretches[0].first <= snap.upto)
-		h->stretches[0].first = snap.upto + 1;
+	if (h->count > 0 && h->segments[0].first <= snap.upto)
+		h->segments[0].first = snap.upto + 1;
 	return 0;
 }
 
@@ -165,7 +165,7 @@ int history_load(struct agent_file *f, int64_t session, enum history_view view,
 		return -1;
 	rc = walk_all(&w, session, view, e);
 	reverse(w.list, w.count);
-	h->stretches = w.list;
+	h->segments = w.list;
 	h->count = w.count;
 	if (!rc && view == HISTORY_MODEL)
 		rc = apply_summary(f, h, a, e);
@@ -174,15 +174,15 @@ int history_load(struct agent_file *f, int64_t session, enum history_view view,
 
 int64_t history_last(const struct history *h)
 {
-	return h->count > 0 ? h->stretches[h->count - 1].last : 0;
+	return h->count > 0 ? h->segments[h->count - 1].last : 0;
 }
 
 /* The seq before `seq` on this history: its parent unless a row says so. */
 static int64_t before_on_history(const struct history *h, int i, int64_t seq)
 {
-	if (seq > h->stretches[i].first)
+	if (seq > h->segments[i].first)
 		return seq - 1;
-	return i > 0 ? h->stretches[i - 1].last : 0;
+	return i > 0 ? h->segments[i - 1].last : 0;
 }
 
 struct reader {
@@ -214,7 +214,7 @@ static int learn_sid(struct reader *r, int64_t session, struct err *e)
 }
 
 static void keep_event(struct reader *r, const struct event_record *row,
-		       int stretch)
+		       int segment)
 {
 	struct event *ev = &r->page->events[r->page->count++];
 	int64_t seq = event_seq(row->pos);
@@ -222,8 +222,9 @@ static void keep_event(struct reader *r, const struct event_record *row,
 	*ev = (struct event){
 		.session = event_session(row->pos),
 		.seq = seq,
-		.type = row->odd_type ? arena_text(r->arena, row->odd_type)
-				      : event_type_name(row->type),
+		.type = row->unknown_type
+				? arena_text(r->arena, row->unknown_type)
+				: event_type_name(row->type),
 		.id = row->event_id ? arena_text(r->arena, row->event_id)
 				    : arena_text(r->arena,
 						 event_id_of(r->sid, seq).text),
@@ -233,16 +234,16 @@ static void keep_event(struct reader *r, const struct event_record *row,
 		.at = row->at,
 		.parent = row->parent != OPT_NONE
 				  ? row->parent
-				  : before_on_history(r->history, stretch, seq),
+				  : before_on_history(r->history, segment, seq),
 	};
 	r->bytes += strlen(ev->body);
 }
 
 /* Reads events first..last of one stretch into the page, by `query`. */
-static int read_stretch(struct reader *r, unsigned query, int stretch,
+static int read_segment(struct reader *r, unsigned query, int segment,
 			int64_t first, int64_t last, struct err *e)
 {
-	int64_t session = r->history->stretches[stretch].session;
+	int64_t session = r->history->segments[segment].session;
 	struct event_forward_in in = {event_pos(session, first),
 				      event_pos(session, last),
 				      r->room - r->page->count + 1};
@@ -259,7 +260,7 @@ static int read_stretch(struct reader *r, unsigned query, int stretch,
 			r->page->more = true;
 			break;
 		}
-		keep_event(r, &row, stretch);
+		keep_event(r, &row, segment);
 	}
 	return sql_end(&it, e);
 }
@@ -280,10 +281,10 @@ int history_forward(struct agent_file *f, const struct history *h,
 	struct reader r = reader(f, h, count, p, a);
 
 	for (int i = 0; i < h->count && !p->more; i++) {
-		const struct stretch *s = &h->stretches[i];
+		const struct segment *s = &h->segments[i];
 		int64_t first = s->first > after ? s->first : after + 1;
 
-		if (read_stretch(&r, Q_EVENT_FORWARD, i, first, s->last, e))
+		if (read_segment(&r, Q_EVENT_FORWARD, i, first, s->last, e))
 			return -1;
 	}
 	return 0;
@@ -296,11 +297,11 @@ int history_backward(struct agent_file *f, const struct history *h,
 	struct reader r = reader(f, h, count, p, a);
 
 	for (int i = h->count - 1; i >= 0 && !p->more; i--) {
-		const struct stretch *s = &h->stretches[i];
+		const struct segment *s = &h->segments[i];
 		int64_t last = before > 0 && before <= s->last ? before - 1
 							       : s->last;
 
-		if (read_stretch(&r, Q_EVENT_BACKWARD, i, s->first, last, e))
+		if (read_segment(&r, Q_EVENT_BACKWARD, i, s->first, last, e))
 			return -1;
 	}
 	return 0;
@@ -311,7 +312,7 @@ int history_usage(struct agent_file *f, const struct history *h,
 {
 	*out = (struct usage_total){0};
 	for (int i = 0; i < h->count; i++) {
-		const struct stretch *s = &h->stretches[i];
+		const struct segment *s = &h->segments[i];
 		struct usage_total t;
 
 		if (sql_get(f->db, Q_USAGE_SUM,

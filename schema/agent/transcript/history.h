@@ -19,14 +19,14 @@
  */
 enum history_view { HISTORY_LOG, HISTORY_PATH, HISTORY_MODEL };
 
-struct stretch {
+struct segment {
 	int64_t session;
 	int64_t first; /* seq */
 	int64_t last;
 };
 
 struct history {
-	struct stretch *stretches; /* ascending; in the arena */
+	struct segment *segments; /* ascending; in the arena */
 	int count;
 	const char *summary;  /* HISTORY_MODEL with a compaction, else NULL */
 	int64_t summary_upto; /* last seq that it stands for */

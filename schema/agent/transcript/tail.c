@@ -8,15 +8,15 @@
 #include "schema/agent/transcript/run_span.h"
 #include "schema/agent/transcript/session.h"
 
-#define PAGE       64
-#define MARKS_MAX  100000 /* parts between the oldest open one and the end */
-#define REV_CLOSED INT64_MAX
+#define PAGE          64
+#define POSITIONS_MAX 100000 /* parts between the oldest open one and the end */
+#define REV_CLOSED    INT64_MAX
 
 /* A part that was told of. */
 struct known {
 	int64_t seq;
 	int64_t idx;
-	int64_t told; /* characters of its text */
+	int64_t reported; /* characters of its text */
 	int64_t rev;
 	uint64_t values; /* digest of input, output and meta; 0: not known */
 	bool is_open;
@@ -73,18 +73,18 @@ static int read_number(const char **p, const char *ends, int64_t *out)
 
 static int parse_open(struct tail *t, const char **p, int64_t seq)
 {
-	int64_t idx, told, rev;
+	int64_t idx, reported, rev;
 	struct known *k;
 
 	++*p;
 	if (read_number(p, "-", &idx) || *(*p)++ != '-' ||
-	    read_number(p, "-", &told) || *(*p)++ != '-' ||
+	    read_number(p, "-", &reported) || *(*p)++ != '-' ||
 	    read_number(p, ",.", &rev))
 		return -1;
 	k = recall(t, seq, idx);
 	if (!k)
 		return -1;
-	k->told = told;
+	k->reported = reported;
 	k->rev = rev;
 	k->is_open = true;
 	return 0;
@@ -102,7 +102,7 @@ static int parse_cursor(struct tail *t, const char *p)
 	while (*p == '.') {
 		p++;
 		if (read_number(&p, ":", &seq) || *p++ != ':' ||
-		    read_number(&p, ",.", &parts) || parts > MARKS_MAX ||
+		    read_number(&p, ",.", &parts) || parts > POSITIONS_MAX ||
 		    seq > t->seq || seq < t->message)
 			return -1;
 		for (int64_t i = 0; i < parts; i++)
@@ -116,7 +116,7 @@ static int parse_cursor(struct tail *t, const char *p)
 	return *p ? -1 : 0;
 }
 
-int tail_open(struct tail **out, const struct tail_want *want, struct err *e)
+int tail_open(struct tail **out, const struct tail_options *want, struct err *e)
 {
 	struct tail *t = calloc(1, sizeof *t);
 
@@ -216,9 +216,9 @@ static uint64_t values_of(const struct tail_part *p)
 }
 
 /* Tells of one part that changed. What fn returns, or -1. */
-static int tell_part(struct tail *t, struct agent_file *f,
-		     const struct tail_mark *m, tail_fn *fn, void *arg,
-		     struct err *e)
+static int report_part(struct tail *t, struct agent_file *f,
+		       const struct tail_position *m, tail_fn *fn, void *arg,
+		       struct err *e)
 {
 	int64_t seq = event_seq(m->pos);
 	struct known *k = recall(t, seq, m->idx);
@@ -229,16 +229,16 @@ static int tell_part(struct tail *t, struct agent_file *f,
 
 	if (!k)
 		k = remember_part(t, seq, m->idx);
-	item.at = k->told;
+	item.at = k->reported;
 	found = sql_get(f->db, Q_TAIL_PART_GET,
-			&(struct tail_part_get_in){m->pos, m->idx, k->told},
+			&(struct tail_part_get_in){m->pos, m->idx, k->reported},
 			&row, &t->arena, e);
 	if (found <= 0)
 		return found;
 	values = values_of(&row);
 	item.has_values = values != k->values;
 	item.part = &row;
-	k->told = row.length;
+	k->reported = row.length;
 	k->rev = row.rev;
 	k->values = values;
 	k->is_open = m->is_open;
@@ -246,23 +246,23 @@ static int tell_part(struct tail *t, struct agent_file *f,
 }
 
 /* Parts of messages from seq lo to hi that are not as they were told. */
-static int tell_parts(struct tail *t, struct agent_file *f,
-		      const int64_t range[2], tail_fn *fn, void *arg,
-		      struct err *e)
+static int report_parts(struct tail *t, struct agent_file *f,
+			const int64_t range[2], tail_fn *fn, void *arg,
+			struct err *e)
 {
-	struct tail_marks_in in = {event_pos(t->session, range[0]),
-				   event_pos(t->session, range[1]), t->run};
-	struct tail_mark *marks;
-	int n = sql_collect(f->db, Q_TAIL_MARKS, &in, MARKS_MAX, &marks,
-			    &t->arena, e);
+	struct tail_positions_in in = {event_pos(t->session, range[0]),
+				       event_pos(t->session, range[1]), t->run};
+	struct tail_position *positions;
+	int n = sql_collect(f->db, Q_TAIL_POSITIONS, &in, POSITIONS_MAX,
+			    &positions, &t->arena, e);
 	int rc = n < 0 ? -1 : 0;
 
 	for (int i = 0; i < n && rc == 0; i++) {
-		const struct known *k = recall(t, event_seq(marks[i].pos),
-					       marks[i].idx);
+		const struct known *k = recall(t, event_seq(positions[i].pos),
+					       positions[i].idx);
 
-		if (!k || (k->rev != marks[i].rev && k->rev != REV_CLOSED))
-			rc = tell_part(t, f, &marks[i], fn, arg, e);
+		if (!k || (k->rev != positions[i].rev && k->rev != REV_CLOSED))
+			rc = report_part(t, f, &positions[i], fn, arg, e);
 	}
 	return rc;
 }
@@ -278,7 +278,7 @@ static int64_t floor_of(const struct tail *t)
 	return floor;
 }
 
-static void forget_settled(struct tail *t)
+static void forget_closed(struct tail *t)
 {
 	int64_t floor = floor_of(t);
 	size_t n = 0;
@@ -293,22 +293,23 @@ static void forget_settled(struct tail *t)
  * were not. */
 static int assume_closed(struct tail *t, struct agent_file *f, struct err *e)
 {
-	struct tail_marks_in in = {event_pos(t->session, t->message),
-				   event_pos(t->session, t->message), t->run};
-	struct tail_mark *marks;
-	int n = sql_collect(f->db, Q_TAIL_MARKS, &in, MARKS_MAX, &marks,
-			    &t->arena, e);
+	struct tail_positions_in in = {event_pos(t->session, t->message),
+				       event_pos(t->session, t->message),
+				       t->run};
+	struct tail_position *positions;
+	int n = sql_collect(f->db, Q_TAIL_POSITIONS, &in, POSITIONS_MAX,
+			    &positions, &t->arena, e);
 
 	for (int i = 0; i < n; i++)
-		if (!marks[i].is_open)
-			remember_part(t, t->message, marks[i].idx)->rev =
+		if (!positions[i].is_open)
+			remember_part(t, t->message, positions[i].idx)->rev =
 				REV_CLOSED;
 	return n < 0 ? -1 : 0;
 }
 
-static int tell_event(struct tail *t, struct agent_file *f,
-		      const struct event *ev, tail_fn *fn, void *arg,
-		      struct err *e)
+static int report_event(struct tail *t, struct agent_file *f,
+			const struct event *ev, tail_fn *fn, void *arg,
+			struct err *e)
 {
 	int stop = 0;
 
@@ -320,7 +321,7 @@ static int tell_event(struct tail *t, struct agent_file *f,
 	stop = fn(arg, t, &(struct tail_item){.event = ev, .seq = ev->seq});
 	if (stop || ev->session != t->session)
 		return stop;
-	return tell_parts(t, f, (int64_t[]){ev->seq, ev->seq}, fn, arg, e);
+	return report_parts(t, f, (int64_t[]){ev->seq, ev->seq}, fn, arg, e);
 }
 
 static int read_page(struct tail *t, struct agent_file *f, tail_fn *fn,
@@ -332,8 +333,8 @@ static int read_page(struct tail *t, struct agent_file *f, tail_fn *fn,
 	int rc;
 
 	if (t->message) {
-		rc = tell_parts(t, f, (int64_t[]){floor_of(t), t->seq}, fn, arg,
-				e);
+		rc = report_parts(t, f, (int64_t[]){floor_of(t), t->seq}, fn,
+				  arg, e);
 		if (rc)
 			return rc;
 	}
@@ -343,10 +344,10 @@ static int read_page(struct tail *t, struct agent_file *f, tail_fn *fn,
 	    history_forward(f, &h, t->seq, PAGE, &page, &t->arena, e))
 		return -1;
 	for (int i = 0; i < page.count; i++) {
-		rc = tell_event(t, f, &page.events[i], fn, arg, e);
+		rc = report_event(t, f, &page.events[i], fn, arg, e);
 		if (rc)
 			return rc;
-		forget_settled(t);
+		forget_closed(t);
 	}
 	return page.more && t->seq < last;
 }
@@ -364,7 +365,7 @@ int tail_read(struct tail *t, struct agent_file *f, tail_fn *fn, void *arg,
 	if (fresh && t->message && assume_closed(t, f, e))
 		return -1;
 	rc = read_page(t, f, fn, arg, e);
-	forget_settled(t);
+	forget_closed(t);
 	return rc < 0 ? -1 : rc != 0;
 }
 
@@ -387,7 +388,7 @@ void tail_cursor(const struct tail *t, struct buf *out)
 			if (t->known[m].seq == last && t->known[m].is_open)
 				buf_addf(out,
 					 ",%" PRId64 "-%" PRId64 "-%" PRId64,
-					 t->known[m].idx, t->known[m].told,
+					 t->known[m].idx, t->known[m].reported,
 					 t->known[m].rev);
 	}
 	if (t->message > last)

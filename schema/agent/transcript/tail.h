@@ -21,14 +21,15 @@
  */
 struct tail;
 
-struct tail_want {
+struct tail_options {
 	const char *session; /* key, or ses_… */
 	const char *run;     /* only what this run wrote; NULL: everything */
 	const char *after;   /* a cursor; NULL: from the start */
 };
 
 /* ERR_USAGE if the cursor is none. */
-int tail_open(struct tail **out, const struct tail_want *want, struct err *e);
+int tail_open(struct tail **out, const struct tail_options *want,
+	      struct err *e);
 void tail_close(struct tail *t); /* NULL is fine */
 
 /* One thing that is new. Either event or part is set; borrowed for the call. */

@@ -41,13 +41,13 @@ static bool has_event(const struct history *h, int64_t pos)
 	while (lo < hi) {
 		int mid = lo + (hi - lo) / 2;
 
-		if (h->stretches[mid].last < seq)
+		if (h->segments[mid].last < seq)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < h->count && h->stretches[lo].first <= seq &&
-	       h->stretches[lo].session == event_session(pos);
+	return lo < h->count && h->segments[lo].first <= seq &&
+	       h->segments[lo].session == event_session(pos);
 }
 
 /* 1, 0 or -1. */

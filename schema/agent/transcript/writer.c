@@ -230,12 +230,12 @@ static int insert_extras(struct writer *w, const struct event_new *ev,
 
 /* What few events have: a parent that is not the one before, a foreign id, a
  * type that nobody knows. */
-static int insert_odd(struct writer *w, const struct event_new *ev,
-		      enum event_type type, int64_t pos, int64_t parent,
-		      struct err *e)
+static int insert_extra(struct writer *w, const struct event_new *ev,
+			enum event_type type, int64_t pos, int64_t parent,
+			struct err *e)
 {
-	bool odd_type = type == EVENT_unknown &&
-			strcmp(ev->type, "unknown") != 0;
+	bool unknown_type = type == EVENT_unknown &&
+			    strcmp(ev->type, "unknown") != 0;
 
 	if (parent < 0 || parent > w->tail)
 		return err_set(e, ERR_NOTFOUND,
@@ -246,10 +246,10 @@ static int insert_odd(struct writer *w, const struct event_new *ev,
 	    sql_exec(w->file->db, Q_EVENT_PARENT_INSERT,
 		     &(struct event_parent_insert_in){pos, parent}, e) < 0)
 		return -1;
-	if ((odd_type || ev->event_id) &&
+	if ((unknown_type || ev->event_id) &&
 	    sql_exec(w->file->db, Q_EVENT_EXTRA_INSERT,
 		     &(struct event_extra_insert_in){
-			     pos, ev->event_id, odd_type ? ev->type : NULL},
+			     pos, ev->event_id, unknown_type ? ev->type : NULL},
 		     e) < 0)
 		return -1;
 	return 0;
@@ -289,7 +289,7 @@ static int insert(struct writer *w, const struct event_new *ev,
 	if (w->tail == EVENT_SEQ_MAX)
 		return err_set(e, ERR_FULL, "session %s is full", w->sid);
 	if (sql_exec(w->file->db, Q_EVENT_INSERT, &in, e) < 0 ||
-	    insert_odd(w, ev, type, in.pos, parent, e) ||
+	    insert_extra(w, ev, type, in.pos, parent, e) ||
 	    insert_extras(w, ev, in.pos, in.at, e) || free_leaf(w, e))
 		return -1;
 	w->tail++;
@@ -310,8 +310,8 @@ static int append_all(struct writer *w, const struct event_new *ev, size_t n,
 }
 
 /* In the transaction that is open, which it ends. */
-static int append_and_leave(struct writer *w, const struct event_new *ev,
-			    size_t n, struct event_ref *out, struct err *e)
+static int append_and_commit(struct writer *w, const struct event_new *ev,
+			     size_t n, struct event_ref *out, struct err *e)
 {
 	if (note_commit(
 		    w, sql_leave(w->file->db, append_all(w, ev, n, out, e), e)))
@@ -338,7 +338,7 @@ int writer_append_batch(struct writer *w, const struct event_new *ev, size_t n,
 
 	if (check_all(ev, n, &ignored, e) || sql_enter(w->file->db, e))
 		return -1;
-	return append_and_leave(w, ev, n, out, e);
+	return append_and_commit(w, ev, n, out, e);
 }
 
 int writer_stream(struct writer *w, const struct event_new *ev, size_t n,
@@ -350,7 +350,7 @@ int writer_stream(struct writer *w, const struct event_new *ev, size_t n,
 	if (check_all(ev, n, &has_outbox, e) ||
 	    (has_outbox ? sql_enter(db, e) : sql_enter_relaxed(db, e)))
 		return -1;
-	return append_and_leave(w, ev, n, out, e);
+	return append_and_commit(w, ev, n, out, e);
 }
 
 int writer_append(struct writer *w, const struct event_new *ev,

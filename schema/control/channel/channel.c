@@ -145,7 +145,7 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 		in.command = old.command;
 		in.config = old.config;
 		in.is_enabled = old.is_enabled;
-		if (channel_check_stays(&old, e))
+		if (channel_check_not_deleting(&old, e))
 			rc = -1;
 		else if (kind && strcmp(channel_kind(kind), old.kind) != 0)
 			rc = err_set(e, ERR_CONFLICT,
@@ -169,14 +169,14 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 int channels_remove(struct sql *db, const char *name, const char *by,
 		    struct err *e)
 {
-	struct removal r = {0};
-	int n = channel_remove_begin(db, name, by, e) ||
-				channel_remove_lost(db, name, e)
+	struct channel_deletion r = {0};
+	int n = channel_delete_begin(db, name, by, e) ||
+				channel_delete_lost(db, name, e)
 			? -1
 			: 1;
 
 	while (n > 0)
-		n = channel_remove_some(&r, db, name, REMOVE_ROWS, e);
+		n = channel_delete_step(&r, db, name, REMOVE_ROWS, e);
 	return n;
 }
 

@@ -11,11 +11,11 @@
 
 #define UNDER_WAY 100000 /* rows at most: channels have a room each */
 
-int channel_remove_begin(struct sql *db, const char *name, const char *by,
+int channel_delete_begin(struct sql *db, const char *name, const char *by,
 			 struct err *e)
 {
-	int n = sql_exec(db, Q_CHANNEL_MARK_REMOVING,
-			 &(struct channel_mark_removing_in){name, clock_now()},
+	int n = sql_exec(db, Q_CHANNEL_MARK_DELETING,
+			 &(struct channel_mark_deleting_in){name, clock_now()},
 			 e);
 
 	if (n == 0)
@@ -28,8 +28,8 @@ int channel_remove_begin(struct sql *db, const char *name, const char *by,
 
 /* --- what was to go out ----------------------------------------------- */
 
-static int bury(struct sql *db, const char *name,
-		const struct delivery_left_row *row, struct err *e)
+static int dead_letter(struct sql *db, const char *name,
+		       const struct delivery_left_row *row, struct err *e)
 {
 	static const char why[] = "the channel was removed";
 	int64_t now = clock_now();
@@ -44,16 +44,17 @@ static int bury(struct sql *db, const char *name,
 		.detail = why,
 	};
 
-	if (sql_exec(db, Q_DELIVERY_LEFT_BURY,
-		     &(struct delivery_left_bury_in){row->seq, why, now},
+	if (sql_exec(db, Q_DELIVERY_LEFT_DEAD,
+		     &(struct delivery_left_dead_in){row->seq, why, now},
 		     e) < 0)
 		return -1;
 	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
 }
 
 /* Up to `count` of those queued behind the next one of a key: how many. */
-static int bury_behind(struct sql *db, const char *name,
-		       const char *ordering_key, int64_t count, struct err *e)
+static int dead_letter_behind(struct sql *db, const char *name,
+			      const char *ordering_key, int64_t count,
+			      struct err *e)
 {
 	struct delivery_left_behind_in in = {ordering_key, name, count};
 	struct delivery_left_row *rows;
@@ -64,7 +65,7 @@ static int bury_behind(struct sql *db, const char *name,
 			: 0;
 
 	for (int i = 0; i < n; i++)
-		if (bury(db, name, &rows[i], e))
+		if (dead_letter(db, name, &rows[i], e))
 			n = -1;
 	arena_fini(&a);
 	return n;
@@ -72,8 +73,8 @@ static int bury_behind(struct sql *db, const char *name,
 
 /* Some of what waits: how many. The next one of a key goes last: by it the others
  * are found. */
-static int bury_some(struct sql *db, const char *name, int64_t count,
-		     struct err *e)
+static int dead_letter_some(struct sql *db, const char *name, int64_t count,
+			    struct err *e)
 {
 	struct delivery_left_first_in in = {name, count};
 	struct delivery_left_row *rows;
@@ -83,11 +84,12 @@ static int bury_some(struct sql *db, const char *name, int64_t count,
 			    &a, e);
 
 	for (int i = 0; i < n && left > 0; i++) {
-		int behind = bury_behind(db, name, rows[i].ordering_key, left,
-					 e);
+		int behind = dead_letter_behind(db, name, rows[i].ordering_key,
+						left, e);
 
 		left -= behind;
-		if (behind < 0 || (left > 0 && bury(db, name, &rows[i], e)))
+		if (behind < 0 ||
+		    (left > 0 && dead_letter(db, name, &rows[i], e)))
 			n = -1;
 		left -= left > 0;
 	}
@@ -96,29 +98,30 @@ static int bury_some(struct sql *db, const char *name, int64_t count,
 }
 
 /* What is on its way: 1 if something is, whose lines end here too. */
-static int bury_after(struct removal *r, struct sql *db, const char *name,
-		      int64_t count, struct err *e)
+static int dead_letter_after(struct channel_deletion *r, struct sql *db,
+			     const char *name, int64_t count, struct err *e)
 {
 	struct delivery_left_row *rows;
 	struct arena a = {0};
 	int n = sql_collect(db, Q_DELIVERY_LEFT_SENDING,
 			    &(struct delivery_left_sending_in){name, UNDER_WAY},
 			    UNDER_WAY, &rows, &a, e);
-	int buried = 0;
+	int dead = 0;
 
-	for (int i = 0; i < n && buried == 0; i++)
-		buried = bury_behind(db, name, rows[i].ordering_key, count, e);
+	for (int i = 0; i < n && dead == 0; i++)
+		dead = dead_letter_behind(db, name, rows[i].ordering_key, count,
+					  e);
 	arena_fini(&a);
-	r->waits = n > 0 && buried == 0;
+	r->waits = n > 0 && dead == 0;
 	if (n > 0) /* it may become unknown */
 		r->held = 0;
-	return n < 0 || buried < 0 ? -1 : n > 0;
+	return n < 0 || dead < 0 ? -1 : n > 0;
 }
 
 /* Nobody knows whether they came, and another channel of this name must not send
  * them unasked: from here on they wait for a person. */
-static int hold_some(struct removal *r, struct sql *db, const char *name,
-		     int64_t count, struct err *e)
+static int mark_some_for_review(struct channel_deletion *r, struct sql *db,
+				const char *name, int64_t count, struct err *e)
 {
 	struct delivery_left_unknown_in in = {name, r->held, count};
 	struct delivery_left_row *rows;
@@ -128,8 +131,9 @@ static int hold_some(struct removal *r, struct sql *db, const char *name,
 	int rc = n;
 
 	for (int i = 0; i < n && rc >= 0; i++) {
-		rc = sql_exec(db, Q_DELIVERY_LEFT_HOLD,
-			      &(struct delivery_left_hold_in){rows[i].seq}, e);
+		rc = sql_exec(db, Q_DELIVERY_LEFT_REVIEW,
+			      &(struct delivery_left_review_in){rows[i].seq},
+			      e);
 		if (rc >= 0 && rows[i].was_next)
 			rc = sql_exec(db, Q_DELIVERY_PROMOTE,
 				      &(struct delivery_promote_in){
@@ -144,50 +148,56 @@ static int hold_some(struct removal *r, struct sql *db, const char *name,
 /* --- conversations ---------------------------------------------------- */
 
 /* Some deliveries of a conversation; the conversation itself after the last. */
-static int remove_talk(struct removal *r, struct sql *db,
-		       const struct conversation_first_row *talk, int64_t count,
-		       struct err *e)
+static int delete_conversation(
+	struct channel_deletion *r, struct sql *db,
+	const struct conversation_first_row *conversation, int64_t count,
+	struct err *e)
 {
-	struct delivery_said_next_in next = {talk->id, 0, count};
-	struct delivery_said_next_row found;
+	struct delivery_conversation_next_in next = {conversation->id, 0,
+						     count};
+	struct delivery_conversation_next_row found;
 
-	if (strcmp(r->talk, talk->id) != 0) {
-		snprintf(r->talk, sizeof r->talk, "%s", talk->id);
+	if (strcmp(r->conversation, conversation->id) != 0) {
+		snprintf(r->conversation, sizeof r->conversation, "%s",
+			 conversation->id);
 		r->seq = 0;
 	}
 	next.after = r->seq;
-	if (sql_get(db, Q_DELIVERY_SAID_NEXT, &next, &found, NULL, e) < 0)
+	if (sql_get(db, Q_DELIVERY_CONVERSATION_NEXT, &next, &found, NULL, e) <
+	    0)
 		return -1;
 	if (found.n > 0 &&
 	    sql_exec(db, Q_DELIVERY_KEEP_ADDRESS,
-		     &(struct delivery_keep_address_in){talk->id, talk->address,
+		     &(struct delivery_keep_address_in){conversation->id,
+							conversation->address,
 							r->seq, found.last},
 		     e) < 0)
 		return -1;
 	r->seq = found.last;
 	if (found.n < count &&
 	    sql_exec(db, Q_CONVERSATION_DELETE,
-		     &(struct conversation_delete_in){talk->id}, e) < 0)
+		     &(struct conversation_delete_in){conversation->id}, e) < 0)
 		return -1;
 	return (int)found.n + 1;
 }
 
-static int remove_talks(struct removal *r, struct sql *db, const char *name,
-			int64_t count, struct err *e)
+static int delete_conversations(struct channel_deletion *r, struct sql *db,
+				const char *name, int64_t count, struct err *e)
 {
-	struct conversation_first_row talk;
+	struct conversation_first_row conversation;
 	struct arena a = {0};
 	int n = sql_get(db, Q_CONVERSATION_FIRST,
-			&(struct conversation_first_in){name}, &talk, &a, e);
+			&(struct conversation_first_in){name}, &conversation,
+			&a, e);
 
 	if (n == 1)
-		n = remove_talk(r, db, &talk, count, e);
+		n = delete_conversation(r, db, &conversation, count, e);
 	arena_fini(&a);
 	return n;
 }
 
-static int remove_row(struct removal *r, struct sql *db, const char *name,
-		      struct err *e)
+static int remove_row(struct channel_deletion *r, struct sql *db,
+		      const char *name, struct err *e)
 {
 	struct channel_row row;
 	struct arena a = {0};
@@ -202,25 +212,25 @@ static int remove_row(struct removal *r, struct sql *db, const char *name,
 	return n < 0 ? -1 : 0;
 }
 
-int channel_remove_some(struct removal *r, struct sql *db, const char *name,
-			int64_t count, struct err *e)
+int channel_delete_step(struct channel_deletion *r, struct sql *db,
+			const char *name, int64_t count, struct err *e)
 {
 	int n = sql_exec(db, Q_INBOUND_REMOVE,
 			 &(struct inbound_remove_in){name, count}, e);
 
 	r->waits = false;
 	if (n == 0)
-		n = hold_some(r, db, name, count, e);
+		n = mark_some_for_review(r, db, name, count, e);
 	if (n == 0)
-		n = bury_some(db, name, count, e);
+		n = dead_letter_some(db, name, count, e);
 	if (n == 0)
-		n = bury_after(r, db, name, count, e);
+		n = dead_letter_after(r, db, name, count, e);
 	if (n == 0)
-		n = remove_talks(r, db, name, count, e);
+		n = delete_conversations(r, db, name, count, e);
 	return n == 0 ? remove_row(r, db, name, e) : n;
 }
 
-int channel_remove_lost(struct sql *db, const char *name, struct err *e)
+int channel_delete_lost(struct sql *db, const char *name, struct err *e)
 {
 	struct delivery_left_row *rows;
 	struct delivery_row row;
@@ -241,15 +251,15 @@ int channel_remove_lost(struct sql *db, const char *name, struct err *e)
 		d = delivery_end_of(&row);
 		d.event = DELIVERY_EV_LOSE;
 		d.detail = "skepd died while it was on its way";
-		rc = delivery_settle(db, &d, clock_now(), e);
+		rc = delivery_record(db, &d, clock_now(), e);
 	}
 	arena_fini(&a);
 	return rc < 0 ? -1 : 0;
 }
 
-int channel_check_stays(const struct channel_row *row, struct err *e)
+int channel_check_not_deleting(const struct channel_row *row, struct err *e)
 {
-	if (!row->state || strcmp(row->state, CHANNEL_REMOVING) != 0)
+	if (!row->state || strcmp(row->state, CHANNEL_DELETING) != 0)
 		return 0;
 	return err_set(e, ERR_BUSY,
 		       "channel '%s' is being removed; wait until "

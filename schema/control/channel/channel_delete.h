@@ -15,30 +15,30 @@
  * (disabled, its state is `removing`), and its row goes last. Whoever dies in
  * between, the mark says that there is something left to do.
  */
-#define CHANNEL_REMOVING "removing"
+#define CHANNEL_DELETING "removing"
 
-struct removal {
-	char talk[ID_SIZE]; /* whose deliveries are looked at … */
-	int64_t seq;        /* … up to this one; all zero: from the start */
-	int64_t held;       /* unknown ones are seen to up to this one */
-	bool waits;         /* for what is on its way: come again later */
-	bool had_log;       /* it is gone, and was a plugin */
+struct channel_deletion {
+	char conversation[ID_SIZE]; /* whose deliveries are looked at … */
+	int64_t seq;  /* … up to this one; all zero: from the start */
+	int64_t held; /* unknown ones are seen to up to this one */
+	bool waits;   /* for what is on its way: come again later */
+	bool had_log; /* it is gone, and was a plugin */
 };
 
 struct channel_row;
 
 /* Marks it. ERR_NOTFOUND. */
-int channel_remove_begin(struct sql *db, const char *name, const char *by,
+int channel_delete_begin(struct sql *db, const char *name, const char *by,
 			 struct err *e);
 
 /* Without a skepd: nobody is left to say what became of what was on its way. */
-int channel_remove_lost(struct sql *db, const char *name, struct err *e);
+int channel_delete_lost(struct sql *db, const char *name, struct err *e);
 
 /* Up to about `count` rows of one that is marked: how many; 0: it is gone; -1. */
-int channel_remove_some(struct removal *r, struct sql *db, const char *name,
-			int64_t count, struct err *e);
+int channel_delete_step(struct channel_deletion *r, struct sql *db,
+			const char *name, int64_t count, struct err *e);
 
 /* ERR_BUSY if it is being removed. */
-int channel_check_stays(const struct channel_row *row, struct err *e);
+int channel_check_not_deleting(const struct channel_row *row, struct err *e);
 
 #endif

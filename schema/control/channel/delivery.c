@@ -224,7 +224,7 @@ static int move_delivery(struct sql *db, const struct delivery_end *d,
 		       : n;
 }
 
-int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
+int delivery_record(struct sql *db, const struct delivery_end *d, int64_t now,
 		    struct err *e)
 {
 	struct delivery_step st = delivery_fsm(d->from, d->event);
@@ -236,7 +236,7 @@ int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
 	if (n <= 0)
 		return n;
 	if (note_attempt(db, d, word, now, e) ||
-	    (d->event != DELIVERY_EV_KEEP &&
+	    (d->event != DELIVERY_EV_REVIEW &&
 	     log_delivery_event(db, d, word, now, e)))
 		return -1;
 	return 1;
@@ -287,9 +287,9 @@ static const char *discarded(const struct delivery_row *row, struct arena *a)
 			    row->state, row->detail);
 }
 
-int delivery_want(struct sql *db, const char *id, enum delivery_event what,
-		  int64_t now, struct delivery_row *row, struct arena *a,
-		  struct err *e)
+int delivery_operate(struct sql *db, const char *id, enum delivery_event what,
+		     int64_t now, struct delivery_row *row, struct arena *a,
+		     struct err *e)
 {
 	struct delivery_end d;
 	int rc = sql_get(db, Q_DELIVERY_GET, &(struct delivery_get_in){id}, row,
@@ -316,12 +316,12 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 		if (d.from == DELIVERY_PENDING && !row->is_next)
 			return 0; /* it goes when its turn comes */
 	}
-	return delivery_settle(db, &d, now, e) < 0 ? -1 : 0;
+	return delivery_record(db, &d, now, e) < 0 ? -1 : 0;
 }
 
 /* --- claims ----------------------------------------------------------- */
 
-static int expire(struct sql *db, const struct delivery_take *t,
+static int expire(struct sql *db, const struct delivery_claim *t,
 		  const struct delivery_claim_row *r, struct err *e)
 {
 	struct delivery_end d = {
@@ -339,10 +339,10 @@ static int expire(struct sql *db, const struct delivery_take *t,
 		.detail = "too old",
 	};
 
-	return delivery_settle(db, &d, t->now, e);
+	return delivery_record(db, &d, t->now, e);
 }
 
-static int ready(struct sql *db, const struct delivery_take *t,
+static int ready(struct sql *db, const struct delivery_claim *t,
 		 struct delivery_claim_row **found, struct arena *a,
 		 struct err *e)
 {
@@ -356,8 +356,9 @@ static int ready(struct sql *db, const struct delivery_take *t,
 	return sql_collect(db, Q_DELIVERY_READY, &any, t->max, found, a, e);
 }
 
-int delivery_take(struct sql *db, const struct delivery_take *t,
-		  struct delivery_taken **rows, struct arena *a, struct err *e)
+int delivery_claim(struct sql *db, const struct delivery_claim *t,
+		   struct claimed_delivery **rows, struct arena *a,
+		   struct err *e)
 {
 	struct delivery_claim_row *found;
 	int got = ready(db, t, &found, a, e), n = 0;
@@ -366,7 +367,7 @@ int delivery_take(struct sql *db, const struct delivery_take *t,
 		return got;
 	*rows = arena_alloc(a, (size_t)got * sizeof **rows);
 	for (int i = 0; i < got; i++) {
-		struct delivery_taken *k = &(*rows)[n];
+		struct claimed_delivery *k = &(*rows)[n];
 		struct delivery_claim_in claim;
 
 		if (found[i].expires_at != OPT_NONE &&

@@ -19,7 +19,7 @@
  * Order: rows with the same ordering_key are sent one after the other. One of
  * the queued rows of a key is the next one, and may be sent; the one after it
  * follows when it is over, or when only a person can tell whether it arrived
- * (KEEP).
+ * (REVIEW).
  */
 enum delivery_state {
 #define DELIVERY_STATE(name, word, kind) DELIVERY_##name,
@@ -37,7 +37,7 @@ enum delivery_event {
 	DELIVERY_EV_REFUSE,
 	DELIVERY_EV_EXPIRE,
 	DELIVERY_EV_LOSE,
-	DELIVERY_EV_KEEP,
+	DELIVERY_EV_REVIEW,
 	DELIVERY_EV_RETRY,
 	DELIVERY_EV_DISCARD,
 	DELIVERY_EVENTS
@@ -71,20 +71,21 @@ int delivery_add(struct sql *db, const struct delivery_new *d, int64_t now,
 
 /* Takes up to `max` that may be sent now, oldest first: how many, or -1. What
  * is too old ends as dead instead. `rows` is an array in the arena. */
-struct delivery_take {
+struct delivery_claim {
 	const char *channel;
 	const char *conversation; /* of this one only, or NULL */
 	int64_t epoch, lease_ms, now;
 	int max;
 };
 
-struct delivery_taken {
+struct claimed_delivery {
 	struct delivery_claim_row row;
 	struct id attempt;
 };
 
-int delivery_take(struct sql *db, const struct delivery_take *t,
-		  struct delivery_taken **rows, struct arena *a, struct err *e);
+int delivery_claim(struct sql *db, const struct delivery_claim *t,
+		   struct claimed_delivery **rows, struct arena *a,
+		   struct err *e);
 
 /* What became of an attempt, or what somebody wants. */
 struct delivery_end {
@@ -101,15 +102,15 @@ struct delivery_end {
 };
 
 /* 1; 0 if the row has moved on meanwhile: nothing is changed; -1. */
-int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
+int delivery_record(struct sql *db, const struct delivery_end *d, int64_t now,
 		    struct err *e);
 
 struct delivery_end delivery_end_of(const struct delivery_row *row);
 
 /* By an operator. ERR_NOTFOUND; ERR_CONFLICT names the state. */
-int delivery_want(struct sql *db, const char *id, enum delivery_event what,
-		  int64_t now, struct delivery_row *row, struct arena *a,
-		  struct err *e);
+int delivery_operate(struct sql *db, const char *id, enum delivery_event what,
+		     int64_t now, struct delivery_row *row, struct arena *a,
+		     struct err *e);
 
 /* A new delivery of the same message, with a key of its own. */
 int delivery_resend(struct sql *db, const char *id, int64_t now,

@@ -10,16 +10,17 @@
 #define ATTACHMENTS_MAX 1000 /* of one message */
 
 SHAPE_DEFINE(retention_options, RETENTION_OPTIONS);
-SHAPE_DEFINE(retired, RETIRED);
+SHAPE_DEFINE(retention_result, RETENTION_RESULT);
 
-void retire_begin(struct retire *r, const struct retention_options *ask)
+void message_retention_begin(struct message_retention *r,
+			     const struct retention_options *ask)
 {
-	*r = (struct retire){.ask = *ask};
+	*r = (struct message_retention){.ask = *ask};
 }
 
 /* The attachments go with the last message that has them. */
-static int drop_attachments(struct retire *r, struct sql *db, const char *owner,
-			    struct err *e)
+static int drop_attachments(struct message_retention *r, struct sql *db,
+			    const char *owner, struct err *e)
 {
 	struct media_use_row *rows;
 	struct arena a = {0};
@@ -44,7 +45,8 @@ static int drop_attachments(struct retire *r, struct sql *db, const char *owner,
 
 /* --- what went out ---------------------------------------------------- */
 
-static bool is_old(const struct retire *r, const struct retire_out_row *row)
+static bool is_old(const struct message_retention *r,
+		   const struct retention_delivery_row *row)
 {
 	int64_t before = r->ask.deliveries_before;
 
@@ -56,11 +58,11 @@ static bool is_old(const struct retire *r, const struct retire_out_row *row)
 	return row->done_at != OPT_NONE && row->done_at < before;
 }
 
-static int drop_out(struct retire *r, struct sql *db,
-		    const struct retire_out_row *row, struct err *e)
+static int drop_out(struct message_retention *r, struct sql *db,
+		    const struct retention_delivery_row *row, struct err *e)
 {
-	int n = sql_exec(db, Q_RETIRE_OUT_DELETE,
-			 &(struct retire_out_delete_in){row->seq}, e);
+	int n = sql_exec(db, Q_RETENTION_DELIVERY_DELETE,
+			 &(struct retention_delivery_delete_in){row->seq}, e);
 
 	if (n <= 0)
 		return n;
@@ -75,14 +77,15 @@ static int64_t latest(int64_t a, int64_t b)
 
 /* Rows are in the order in which they were made, so a batch that is all too young
  * is the end; one that has the wrong date, from a clock that was, is not. */
-static int walk_out(struct retire *r, struct sql *db, int64_t count,
+static int walk_out(struct message_retention *r, struct sql *db, int64_t count,
 		    struct err *e)
 {
-	struct retire_out_in in = {r->seq, count};
+	struct retention_delivery_in in = {r->seq, count};
 	int64_t before = latest(r->ask.deliveries_before, r->ask.dead_before);
-	struct retire_out_row *rows;
+	struct retention_delivery_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(db, Q_RETIRE_OUT, &in, (int)count, &rows, &a, e);
+	int n = sql_collect(db, Q_RETENTION_DELIVERY, &in, (int)count, &rows,
+			    &a, e);
 	int rc = n < 0 ? -1 : 0, young = 0;
 
 	for (int i = 0; rc == 0 && i < n; i++) {
@@ -97,11 +100,11 @@ static int walk_out(struct retire *r, struct sql *db, int64_t count,
 
 /* --- what came in ----------------------------------------------------- */
 
-static int drop_in(struct retire *r, struct sql *db,
-		   const struct retire_in_row *row, struct err *e)
+static int drop_in(struct message_retention *r, struct sql *db,
+		   const struct retention_inbound_row *row, struct err *e)
 {
-	int n = sql_exec(db, Q_RETIRE_IN_DELETE,
-			 &(struct retire_in_delete_in){row->id}, e);
+	int n = sql_exec(db, Q_RETENTION_INBOUND_DELETE,
+			 &(struct retention_inbound_delete_in){row->id}, e);
 
 	if (n <= 0)
 		return n;
@@ -109,13 +112,14 @@ static int drop_in(struct retire *r, struct sql *db,
 	return drop_attachments(r, db, row->id, e);
 }
 
-static int walk_in(struct retire *r, struct sql *db, int64_t count,
+static int walk_in(struct message_retention *r, struct sql *db, int64_t count,
 		   struct err *e)
 {
-	struct retire_in_in in = {r->id, count};
-	struct retire_in_row *rows;
+	struct retention_inbound_in in = {r->id, count};
+	struct retention_inbound_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(db, Q_RETIRE_IN, &in, (int)count, &rows, &a, e);
+	int n = sql_collect(db, Q_RETENTION_INBOUND, &in, (int)count, &rows, &a,
+			    e);
 	int rc = n < 0 ? -1 : 0, young = 0;
 
 	for (int i = 0; rc == 0 && i < n; i++) {
@@ -133,26 +137,26 @@ static int walk_in(struct retire *r, struct sql *db, int64_t count,
 
 /* --- between sessions ------------------------------------------------- */
 
-static int walk_between(struct retire *r, struct sql *db, int64_t count,
-			struct err *e)
+static int walk_between(struct message_retention *r, struct sql *db,
+			int64_t count, struct err *e)
 {
-	struct retire_message_in in = {r->id, count};
+	struct retention_message_in in = {r->id, count};
 	int64_t before = r->ask.deliveries_before;
-	struct retire_message_row *rows;
+	struct retention_message_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(db, Q_RETIRE_MESSAGE, &in, (int)count, &rows, &a,
+	int n = sql_collect(db, Q_RETENTION_MESSAGE, &in, (int)count, &rows, &a,
 			    e);
 	int rc = n < 0 ? -1 : 0, young = 0;
 
 	for (int i = 0; rc == 0 && i < n; i++) {
-		struct retire_message_delete_in gone = {rows[i].id};
+		struct retention_message_delete_in gone = {rows[i].id};
 		bool old = rows[i].read_at != OPT_NONE &&
 			   rows[i].read_at < before;
 
 		snprintf(r->id, sizeof r->id, "%s", rows[i].id);
 		young += rows[i].created_at >= before;
 		if (old)
-			rc = sql_exec(db, Q_RETIRE_MESSAGE_DELETE, &gone, e);
+			rc = sql_exec(db, Q_RETENTION_MESSAGE_DELETE, &gone, e);
 		r->sum.messages += rc > 0;
 		rc = rc < 0 ? -1 : 0;
 	}
@@ -160,10 +164,10 @@ static int walk_between(struct retire *r, struct sql *db, int64_t count,
 	return rc ? -1 : young == n ? 0 : n;
 }
 
-int retire_some(struct retire *r, struct sql *control, int64_t count,
-		struct err *e)
+int message_retention_step(struct message_retention *r, struct sql *control,
+			   int64_t count, struct err *e)
 {
-	int (*const walks[])(struct retire *, struct sql *, int64_t,
+	int (*const walks[])(struct message_retention *, struct sql *, int64_t,
 			     struct err *) = {walk_out, walk_in, walk_between};
 	int n = 0;
 

@@ -24,27 +24,28 @@
 	F(S, i64, dead_before)       /* dead ones of both; likewise */
 SHAPE_DECLARE(retention_options, RETENTION_OPTIONS);
 
-#define RETIRED(F, S)                                           \
+#define RETENTION_RESULT(F, S)                                  \
 	F(S, i64, deliveries)                                   \
 	F(S, i64, inbound)                                      \
 	F(S, i64, messages) /* between sessions, read by all */ \
 	F(S, i64, attachments)
-SHAPE_DECLARE(retired, RETIRED);
+SHAPE_DECLARE(retention_result, RETENTION_RESULT);
 
-struct retire {
+struct message_retention {
 	struct retention_options ask;
-	struct retired sum;
+	struct retention_result sum;
 	int64_t bytes; /* of the attachments that it removed */
 	int at;        /* which of its walks it is at */
 	int64_t seq;   /* of the delivery up to which it has come */
 	char id[64];   /* of the other message, likewise */
 };
 
-void retire_begin(struct retire *r, const struct retention_options *ask);
+void message_retention_begin(struct message_retention *r,
+			     const struct retention_options *ask);
 
 /* Looks at up to `count` rows, and removes those that may go: how many it has
  * looked at; 0: the walk is over; -1. */
-int retire_some(struct retire *r, struct sql *control, int64_t count,
-		struct err *e);
+int message_retention_step(struct message_retention *r, struct sql *control,
+			   int64_t count, struct err *e);
 
 #endif

@@ -77,11 +77,11 @@ UPDATE channel SET state = :state, pid = :pid, starts = starts + :started
 UPDATE channel SET state = NULL, pid = NULL
  WHERE state IS NOT NULL AND state <> 'removing';
 
--- query channel_mark_removing (name text, now time)
+-- query channel_mark_deleting (name text, now time)
 UPDATE channel SET is_enabled = 0, is_default = 0, state = 'removing',
        pid = NULL, updated_at = :now WHERE name = :name;
 
--- query channel_removing -> (name text)
+-- query channel_deleting -> (name text)
 SELECT name FROM channel WHERE state = 'removing' LIMIT 1;
 
 -- query conversation_first (channel text) -> (id text, address json)

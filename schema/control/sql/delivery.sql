@@ -35,7 +35,7 @@ SELECT id FROM delivery INDEXED BY delivery_channel
    AND seq < :before ORDER BY seq DESC LIMIT :count;
 
 -- query delivery_ids_conversation (delivery_filter) -> (id text)
-SELECT id FROM delivery INDEXED BY delivery_said
+SELECT id FROM delivery INDEXED BY delivery_conversation
  WHERE conversation IS NOT NULL AND conversation = :conversation
    AND seq < :before ORDER BY seq DESC LIMIT :count;
 
@@ -181,7 +181,7 @@ UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
 -- An operator wants it: it begins anew.
 UPDATE delivery SET attempts = 0, expires_at = NULL WHERE seq = :seq;
 
--- query delivery_said_next (conversation text, after i64,
+-- query delivery_conversation_next (conversation text, after i64,
 --   count i64) -> (n i64, last i64)
 -- How many there are of the next so many of a conversation, and the last one.
 SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM
@@ -238,12 +238,12 @@ SELECT seq, id, ordering_key, agent, attempts,
  WHERE state = 'unknown' AND channel = :channel AND seq > :after AND needs_review = 0
  ORDER BY seq LIMIT :count;
 
--- query delivery_left_bury (seq i64, detail text, now time)
+-- query delivery_left_dead (seq i64, detail text, now time)
 UPDATE delivery SET state = 'dead', is_queued = 0, is_next = 0, needs_review = 0,
        lease_until = NULL, detail = :detail, done_at = :now
  WHERE seq = :seq AND state = 'pending';
 
--- query delivery_left_hold (seq i64)
+-- query delivery_left_review (seq i64)
 UPDATE delivery SET is_queued = 0, is_next = 0, needs_review = 1
  WHERE seq = :seq AND state = 'unknown';
 
@@ -357,12 +357,12 @@ SELECT (SELECT count(*) FROM delivery WHERE state = 'dead') AS dead,
        (SELECT count(*) FROM delivery WHERE state = 'unknown') AS unknown,
        (SELECT count(*) FROM inbound WHERE state = 'dead') AS inbound;
 
--- query retire_out (after i64, count i64) -> (seq i64, id text, state text,
+-- query retention_delivery (after i64, count i64) -> (seq i64, id text, state text,
 --   created_at time, done_at time)
 -- The oldest first.
 SELECT seq, id, state, created_at, done_at FROM delivery
  WHERE seq > :after ORDER BY seq LIMIT :count;
 
--- query retire_out_delete (seq i64)
+-- query retention_delivery_delete (seq i64)
 -- The newest stays, so that no number is given twice.
 DELETE FROM delivery WHERE seq = :seq AND seq < (SELECT max(seq) FROM delivery);

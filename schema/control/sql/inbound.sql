@@ -106,7 +106,7 @@ DELETE FROM media_use WHERE owner > :after AND owner <= :last
 SELECT max(id) AS last FROM
  (SELECT id FROM media WHERE id > :after ORDER BY id LIMIT :count);
 
--- query media_sweep (after text, last text)
+-- query media_gc (after text, last text)
 -- That no message has.
 DELETE FROM media WHERE id > :after AND id <= :last
    AND NOT EXISTS (SELECT 1 FROM media_use WHERE media = media.id);
@@ -160,7 +160,7 @@ SELECT id, sender, role, body, at FROM
          i.received_at AS at
     FROM conversation c CROSS JOIN inbound i
    WHERE c.channel = :channel AND c.peer = :peer AND i.id IN
-    (SELECT x.id FROM inbound x INDEXED BY inbound_said
+    (SELECT x.id FROM inbound x INDEXED BY inbound_conversation_at
       WHERE x.conversation = c.id AND x.conversation IS NOT NULL
         AND x.kind = 'message'
       ORDER BY x.received_at DESC LIMIT :count)
@@ -169,7 +169,7 @@ SELECT id, sender, role, body, at FROM
          d.created_at
     FROM conversation c CROSS JOIN delivery d
    WHERE c.channel = :channel AND c.peer = :peer AND d.seq IN
-    (SELECT x.seq FROM delivery x INDEXED BY delivery_said_at
+    (SELECT x.seq FROM delivery x INDEXED BY delivery_conversation_at
       WHERE x.conversation = c.id AND x.conversation IS NOT NULL
         AND x.agent IS NOT NULL
       ORDER BY x.created_at DESC LIMIT :count))
@@ -182,7 +182,7 @@ SELECT id, sender, role, body, at FROM
          i.received_at AS at
     FROM conversation c CROSS JOIN inbound i
    WHERE c.channel = :channel AND c.peer = :peer AND i.id IN
-    (SELECT x.id FROM inbound x INDEXED BY inbound_said
+    (SELECT x.id FROM inbound x INDEXED BY inbound_conversation_at
       WHERE x.conversation = c.id AND x.conversation IS NOT NULL
         AND x.kind = 'message'
         AND x.received_at > :after
@@ -192,20 +192,20 @@ SELECT id, sender, role, body, at FROM
          d.created_at
     FROM conversation c CROSS JOIN delivery d
    WHERE c.channel = :channel AND c.peer = :peer AND d.seq IN
-    (SELECT x.seq FROM delivery x INDEXED BY delivery_said_at
+    (SELECT x.seq FROM delivery x INDEXED BY delivery_conversation_at
       WHERE x.conversation = c.id AND x.conversation IS NOT NULL
         AND x.agent IS NOT NULL
         AND x.created_at > :after
       ORDER BY x.created_at LIMIT :count))
  ORDER BY at, id LIMIT :count;
 
--- query retire_in (after text, count i64) -> (id text, is_dead bool,
+-- query retention_inbound (after text, count i64) -> (id text, is_dead bool,
 --   received_at time)
 -- The oldest first.
 SELECT id, state = 'dead' AS is_dead, received_at FROM inbound
  WHERE id > :after ORDER BY id LIMIT :count;
 
--- query retire_in_delete (id text)
+-- query retention_inbound_delete (id text)
 -- Whose run is not over yet still tells where the answer goes.
 DELETE FROM inbound WHERE id = :id
    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.id = inbound.run AND

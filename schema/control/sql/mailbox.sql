@@ -78,7 +78,7 @@ SELECT r.room, r.agent, r.session, r.joined_at,
 -- query room_size (room text) -> (n i64)
 SELECT count(*) AS n FROM room_member WHERE room = :room;
 
--- query retire_message (after text, count i64) -> (id text, created_at time,
+-- query retention_message (after text, count i64) -> (id text, created_at time,
 --   read_at time)
 -- The oldest first. read_at: when the last of its receivers read it; NULL: one
 -- has not. One to nobody is over when it is made.
@@ -91,5 +91,5 @@ SELECT m.id, m.created_at,
   LEFT JOIN message_to t ON t.message = m.id
  GROUP BY m.id ORDER BY m.id;
 
--- query retire_message_delete (id text)
+-- query retention_message_delete (id text)
 DELETE FROM message WHERE id = :id;

@@ -166,7 +166,7 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   signal opt, created_at time, started_at time, ended_at time,
 --   invocation text, note text, health text, artifacts_status text,
 --   severity text, deliveries json, deliveries_error text)
--- The last five are no columns: run_judge (schema/control/severity.h) sets the first
+-- The last five are no columns: run_classify (schema/control/severity.h) sets the first
 -- three; artifacts_status is read as whether the agent's version requires files.
 -- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
 -- deliveries_error says why they cannot be read.
@@ -280,7 +280,7 @@ SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
 -- row invocation_row (invocation text, agents i64, sessions i64, runs i64,
 --   waiting i64, active i64, succeeded i64, failed i64, cancelled i64,
 --   timed_out i64, created_at time, ended_at time, health text, severity text)
--- The last two are those of its worst run, set by invocation_judge.
+-- The last two are those of its worst run, set by invocation_classify.
 
 -- query invocation_list (before text, count i64) -> invocation_row
 -- By name, from the last; before is the last name of the page before, or '~'.

@@ -89,7 +89,7 @@ static int page_item(void *arg, const struct tail *t,
 
 static int read_page(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct tail_want want = {q->key, q->id, q->from};
+	struct tail_options want = {q->key, q->id, q->from};
 	struct pager p = {.out = out, .left = q->limit};
 	struct agent_file *file;
 	struct tail *t;

@@ -240,7 +240,7 @@ int shared_stream_subscribe(struct api *w,
 			    struct http_reply *reply, struct err *e)
 {
 	static const struct http_stream_ops ops = {on_writable, on_closed};
-	struct tail_want start = {want->session, want->run, want->after};
+	struct tail_options start = {want->session, want->run, want->after};
 	struct subscriber *s;
 	struct tail *tail;
 

@@ -83,7 +83,7 @@ static const char *name_of(const struct tail_item *item)
 static void mark_lagging(struct subscriber *s)
 {
 	struct shared_stream *t = s->shared;
-	struct tail_want want = {t->session, t->run, t->cursor.p};
+	struct tail_options want = {t->session, t->run, t->cursor.p};
 	struct err e;
 
 	if (tail_open(&s->tail, &want, &e))

@@ -64,7 +64,7 @@ def test_what_is_over_and_old_goes_by_itself_and_nothing_else(home):
 
     def audited():
         rows = home.query(home.control, "SELECT actor, detail FROM audit WHERE act ="
-                          " 'message.retire'")
+                          " 'message.prune'")
         return rows and [(a, json.loads(d)["deliveries"]) for a, d in rows]
     assert lib.eventually(audited, 30, "an audit row") == [("skepd", 5)]
     h.down()

@@ -38,7 +38,7 @@ def test_a_planted_state_file_fails_the_check(home):
 
 def test_importers_tests_and_known_names_pass(home):
     r = plant(home, {
-        "schema/agent/transcript/import.c": 'read("sessions.json");\n',
+        "schema/agent/transcript/session_import.c": 'read("sessions.json");\n',
         "tests/unit/test_x.c": 'write("sessions.json");\n',
         "bench/b.c": 'write("out.jsonl");\n',
         "schema/home.def": 'HOME(CONFIG, "skep.json", false)\n',

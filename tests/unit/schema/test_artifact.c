@@ -163,9 +163,9 @@ static void nothing_is_seen_before_the_commit(void **state)
 	assert_int_equal(
 		test_number(&file, "SELECT count(*) FROM artifact_chunk"), 4);
 	assert_int_equal(artifact_find(file.db, &key, &row, &mem, &e), 0);
-	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 0);
+	assert_int_equal(artifact_gc(file.db, 0, 1000, &e), 0);
 	artifact_writer_close(w);
-	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 4);
+	assert_int_equal(artifact_gc(file.db, 0, 1000, &e), 4);
 	assert_int_equal(
 		test_number(&file, "SELECT count(*) FROM artifact_content"), 0);
 }
@@ -181,7 +181,7 @@ static void chunks_of_a_dead_writer_are_swept(void **state)
 	assert_int_equal(artifact_writer_open(&w, file.db, &key, NULL, &e), 0);
 	assert_int_equal(artifact_write(w, bytes, sizeof bytes, &e), 0);
 	test_clock_set(clock_now() + ARTIFACT_PENDING_MS);
-	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 2);
+	assert_int_equal(artifact_gc(file.db, 0, 1000, &e), 2);
 	test_clock_set(-1);
 	assert_int_equal(artifact_write(w, bytes, sizeof bytes, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
@@ -242,7 +242,7 @@ static void a_reader_finishes_what_was_replaced_meanwhile(void **state)
 	assert_int_equal(artifact_reader_open(&r, file.db, aid.text, &e), 0);
 	assert_int_equal(artifact_read(r, &piece, &e), 1);
 	put_artifact(key, text("new"));
-	assert_int_equal(artifact_sweep(file.db, 60000, 1000, &e), 0);
+	assert_int_equal(artifact_gc(file.db, 60000, 1000, &e), 0);
 	while (artifact_read(r, &piece, &e) > 0)
 		n++;
 	assert_int_equal(n, 2);
@@ -263,7 +263,7 @@ static void a_reader_that_was_swept_under_is_told(void **state)
 	assert_int_equal(artifact_reader_open(&r, file.db, aid.text, &e), 0);
 	assert_int_equal(artifact_read(r, &piece, &e), 1);
 	assert_int_equal(artifact_delete(file.db, aid.text, &e), 1);
-	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 3);
+	assert_int_equal(artifact_gc(file.db, 0, 1000, &e), 3);
 	assert_int_equal(artifact_read(r, &piece, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
 	artifact_reader_close(r);
@@ -298,9 +298,9 @@ static void a_sweep_is_bounded_and_spares_the_living(void **state)
 	(void)state;
 	assert_int_equal(artifact_delete(file.db, gone.text, &e), 1);
 	assert_int_equal(artifact_delete(file.db, gone.text, &e), 0);
-	assert_int_equal(artifact_sweep(file.db, 0, 25, &e), 25);
-	assert_int_equal(artifact_sweep(file.db, 0, 25, &e), 15);
-	assert_int_equal(artifact_sweep(file.db, 0, 25, &e), 0);
+	assert_int_equal(artifact_gc(file.db, 0, 25, &e), 25);
+	assert_int_equal(artifact_gc(file.db, 0, 25, &e), 15);
+	assert_int_equal(artifact_gc(file.db, 0, 25, &e), 0);
 	assert_memory_equal(get_artifact(keep.text).p, "k", 1);
 }
 

@@ -250,17 +250,17 @@ static void a_compaction_stands_for_what_came_before(void **state)
 	assert_int_equal(
 		history_load(&file, s.id, HISTORY_MODEL, &h, &arena, &e), 0);
 	assert_string_equal(h.summary, "they said a and b");
-	assert_int_equal(h.stretches[0].first, 3);
+	assert_int_equal(h.segments[0].first, 3);
 	assert_int_equal(history_last(&h), 5);
 	assert_int_equal(history_load(&file, s.id, HISTORY_LOG, &h, &arena, &e),
 			 0);
-	assert_int_equal(h.stretches[0].first, 1);
+	assert_int_equal(h.segments[0].first, 1);
 	/* rewound to before it, the model sees everything again */
 	assert_int_equal(session_rewind(&file, "root", 3, &e), 0);
 	assert_int_equal(
 		history_load(&file, s.id, HISTORY_MODEL, &h, &arena, &e), 0);
 	assert_null(h.summary);
-	assert_int_equal(h.stretches[0].first, 1);
+	assert_int_equal(h.segments[0].first, 1);
 }
 
 static void a_fork_inherits_no_permission(void **state)

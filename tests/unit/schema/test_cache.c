@@ -58,10 +58,10 @@ static void a_sweep_frees_the_expired_only_and_is_bounded(void **state)
 	(void)state;
 	test_clock_set(1000000);
 	fill_cache(1000, 1000010);
-	assert_int_equal(cache_sweep(file.db, 10000, &e), 0);
+	assert_int_equal(cache_gc(file.db, 10000, &e), 0);
 	test_clock_set(1000010);
-	assert_int_equal(cache_sweep(file.db, 300, &e), 300);
-	assert_int_equal(cache_sweep(file.db, 10000, &e), 200);
+	assert_int_equal(cache_gc(file.db, 300, &e), 300);
+	assert_int_equal(cache_gc(file.db, 10000, &e), 200);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM cache"), 500);
 }
 

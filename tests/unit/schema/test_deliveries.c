@@ -65,22 +65,23 @@ static struct id add_delivery(const char *line, const char *source, int expect)
 	return id;
 }
 
-static int claim_deliveries(int max, int64_t now, struct delivery_taken **rows)
+static int claim_deliveries(int max, int64_t now,
+			    struct claimed_delivery **rows)
 {
-	struct delivery_take t = {.channel = "c",
-				  .epoch = 1,
-				  .lease_ms = 100,
-				  .now = now,
-				  .max = max};
+	struct delivery_claim t = {.channel = "c",
+				   .epoch = 1,
+				   .lease_ms = 100,
+				   .now = now,
+				   .max = max};
 	struct err e = {0};
-	int n = delivery_take(db, &t, rows, &mem, &e);
+	int n = delivery_claim(db, &t, rows, &mem, &e);
 
 	if (n < 0)
 		fail_msg("%s", e.text);
 	return n;
 }
 
-static int record_event(const struct delivery_taken *t,
+static int record_event(const struct claimed_delivery *t,
 			enum delivery_event event, int64_t due)
 {
 	struct delivery_end d = {
@@ -97,7 +98,7 @@ static int record_event(const struct delivery_taken *t,
 		.started_at = NOW,
 	};
 	struct err e = {0};
-	int n = delivery_settle(db, &d, NOW, &e);
+	int n = delivery_record(db, &d, NOW, &e);
 
 	if (n < 0)
 		fail_msg("%s", e.text);
@@ -192,7 +193,7 @@ static void the_wait_doubles_up_to_its_limit_and_varies(void **state)
 static void an_outbox_row_becomes_one_delivery_however_often_it_comes(
 	void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 
 	(void)state;
 	add_delivery("a", "agent/1/5", 1);
@@ -204,7 +205,7 @@ static void an_outbox_row_becomes_one_delivery_however_often_it_comes(
 
 static void a_conversation_goes_out_in_order(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id first = add_delivery("a", NULL, 1),
 		  second = add_delivery("a", NULL, 1);
 	struct id other = add_delivery("b", NULL, 1);
@@ -232,13 +233,13 @@ static void decide(const char *id, enum delivery_event event, int64_t due)
 
 	d.event = event;
 	d.due_at = due;
-	if (delivery_settle(db, &d, NOW, &e) != 1)
+	if (delivery_record(db, &d, NOW, &e) != 1)
 		fail_msg("%s %s", id, e.text);
 }
 
 static void what_is_sent_again_keeps_its_place(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id first = add_delivery("a", NULL, 1),
 		  second = add_delivery("a", NULL, 1);
 
@@ -258,14 +259,14 @@ static void what_is_sent_again_keeps_its_place(void **state)
 
 static void what_only_a_person_knows_holds_nobody_up(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id first = add_delivery("a", NULL, 1),
 		  second = add_delivery("a", NULL, 1);
 
 	(void)state;
 	claim_deliveries(10, NOW, &rows);
 	record_event(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
-	decide(first.text, DELIVERY_EV_KEEP, OPT_NONE);
+	decide(first.text, DELIVERY_EV_REVIEW, OPT_NONE);
 	assert_string_equal(get_delivery(first.text).state, "unknown");
 	assert_int_equal(claim_deliveries(10, NOW, &rows), 1);
 	assert_string_equal(rows[0].row.id, second.text);
@@ -279,7 +280,7 @@ static void what_only_a_person_knows_holds_nobody_up(void **state)
 
 static void no_two_of_a_line_are_under_way(void **state)
 {
-	struct delivery_taken *rows, *more;
+	struct claimed_delivery *rows, *more;
 	struct id dead = add_delivery("a", NULL, 1), waits;
 	struct delivery_row row;
 	struct err e = {0};
@@ -290,11 +291,11 @@ static void no_two_of_a_line_are_under_way(void **state)
 	add_delivery("a", NULL, 1);
 	assert_int_equal(claim_deliveries(1, NOW, &rows), 1);
 	waits = add_delivery("a", NULL, 1);
-	assert_int_equal(delivery_want(db, dead.text, DELIVERY_EV_RETRY, NOW,
-				       &row, &mem, &e),
+	assert_int_equal(delivery_operate(db, dead.text, DELIVERY_EV_RETRY, NOW,
+					  &row, &mem, &e),
 			 0);
-	assert_int_equal(delivery_want(db, waits.text, DELIVERY_EV_DISCARD, NOW,
-				       &row, &mem, &e),
+	assert_int_equal(delivery_operate(db, waits.text, DELIVERY_EV_DISCARD,
+					  NOW, &row, &mem, &e),
 			 0);
 	assert_int_equal(claim_deliveries(10, NOW, &more), 0);
 	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
@@ -304,7 +305,7 @@ static void no_two_of_a_line_are_under_way(void **state)
 
 static void a_claim_has_its_attempt_and_lease_in_the_row(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id id = add_delivery("a", NULL, 1);
 	struct delivery_row row;
 
@@ -319,7 +320,7 @@ static void a_claim_has_its_attempt_and_lease_in_the_row(void **state)
 
 static void the_answer_to_a_former_attempt_changes_nothing(void **state)
 {
-	struct delivery_taken *old, *rows;
+	struct claimed_delivery *old, *rows;
 	struct id id = add_delivery("a", NULL, 1);
 
 	(void)state;
@@ -334,7 +335,7 @@ static void the_answer_to_a_former_attempt_changes_nothing(void **state)
 
 static void what_is_too_old_is_not_sent(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id id = add_delivery("a", NULL, 1),
 		  next = add_delivery("a", NULL, 1);
 
@@ -349,7 +350,7 @@ static void what_is_too_old_is_not_sent(void **state)
 
 static void an_operator_can_retry_discard_and_resend(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id id = add_delivery("a", NULL, 1), made;
 	struct delivery_row row;
 	struct err e = {0};
@@ -357,26 +358,26 @@ static void an_operator_can_retry_discard_and_resend(void **state)
 	(void)state;
 	claim_deliveries(1, NOW, &rows);
 	record_event(&rows[0], DELIVERY_EV_REFUSE, OPT_NONE);
-	assert_int_equal(delivery_want(db, id.text, DELIVERY_EV_RETRY,
-				       NOW + 5000, &row, &mem, &e),
+	assert_int_equal(delivery_operate(db, id.text, DELIVERY_EV_RETRY,
+					  NOW + 5000, &row, &mem, &e),
 			 0);
 	assert_int_equal(claim_deliveries(1, NOW + 5000, &rows),
 			 1); /* age counts anew */
 	assert_string_equal(rows[0].row.id, id.text);
 	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
-	assert_int_equal(delivery_want(db, id.text, DELIVERY_EV_DISCARD, NOW,
-				       &row, &mem, &e),
+	assert_int_equal(delivery_operate(db, id.text, DELIVERY_EV_DISCARD, NOW,
+					  &row, &mem, &e),
 			 -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(delivery_resend(db, id.text, NOW, &made, &e), 0);
 	assert_string_not_equal(made.text, id.text);
 	assert_string_equal(get_delivery(made.text).resend_of, id.text);
-	assert_int_equal(delivery_want(db, made.text, DELIVERY_EV_DISCARD, NOW,
-				       &row, &mem, &e),
+	assert_int_equal(delivery_operate(db, made.text, DELIVERY_EV_DISCARD,
+					  NOW, &row, &mem, &e),
 			 0);
 	assert_int_equal(claim_deliveries(1, NOW + 5000, &rows), 0);
-	assert_int_equal(delivery_want(db, "dlv_none", DELIVERY_EV_RETRY, NOW,
-				       &row, &mem, &e),
+	assert_int_equal(delivery_operate(db, "dlv_none", DELIVERY_EV_RETRY,
+					  NOW, &row, &mem, &e),
 			 -1);
 	assert_int_equal(e.code, ERR_NOTFOUND);
 }
@@ -386,14 +387,14 @@ static const char *wanted(const struct id *id, enum delivery_event what)
 	struct delivery_row row;
 	struct err e = {0};
 
-	assert_int_equal(delivery_want(db, id->text, what, NOW, &row, &mem, &e),
-			 0);
+	assert_int_equal(
+		delivery_operate(db, id->text, what, NOW, &row, &mem, &e), 0);
 	return get_delivery(id->text).detail;
 }
 
 static void the_detail_says_what_was_last_done(void **state)
 {
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id id = add_delivery("a", NULL, 1);
 
 	(void)state;
@@ -410,7 +411,7 @@ static void the_detail_says_what_was_last_done(void **state)
 static void failed_attempts_are_kept_one_by_one(void **state)
 {
 	struct delivery_attempt_row *tries;
-	struct delivery_taken *rows;
+	struct claimed_delivery *rows;
 	struct id id = add_delivery("a", NULL, 1);
 	struct delivery_attempt_list_in key;
 	struct err e = {0};
@@ -433,14 +434,14 @@ static void failed_attempts_are_kept_one_by_one(void **state)
 #define UNDER_WAY 8
 
 /* Whatever may happen next: to a message under way, or to any at all. */
-static void happen(struct delivery_taken *flying, int *n)
+static void happen(struct claimed_delivery *flying, int *n)
 {
 	static const enum delivery_event ends[] = {
 		DELIVERY_EV_ACK, DELIVERY_EV_FAIL, DELIVERY_EV_REFUSE,
 		DELIVERY_EV_LOSE};
 	static const enum delivery_event wants[] = {
-		DELIVERY_EV_RETRY, DELIVERY_EV_DISCARD, DELIVERY_EV_FAIL,
-		DELIVERY_EV_KEEP,  DELIVERY_EV_ACK,     DELIVERY_EV_EXPIRE};
+		DELIVERY_EV_RETRY,  DELIVERY_EV_DISCARD, DELIVERY_EV_FAIL,
+		DELIVERY_EV_REVIEW, DELIVERY_EV_ACK,     DELIVERY_EV_EXPIRE};
 	enum delivery_event what = wants[rand() % 6];
 	int k = *n ? rand() % *n : 0;
 	struct delivery_row row;
@@ -461,7 +462,7 @@ static void happen(struct delivery_taken *flying, int *n)
 		return;
 	row = get_delivery(id);
 	if (what == DELIVERY_EV_RETRY || what == DELIVERY_EV_DISCARD)
-		(void)delivery_want(db, id, what, NOW, &row, &mem, &e);
+		(void)delivery_operate(db, id, what, NOW, &row, &mem, &e);
 	else if (!strcmp(row.state, "unknown"))
 		decide(id, what, what == DELIVERY_EV_FAIL ? NOW : OPT_NONE);
 }
@@ -480,7 +481,7 @@ static void expect_none(const char *where, const char *what)
 static void lines_stay_whole_whatever_happens(void **state)
 {
 	static const char *const names[] = {"a", "b", "c"};
-	struct delivery_taken flying[UNDER_WAY], *rows;
+	struct claimed_delivery flying[UNDER_WAY], *rows;
 	int n = 0;
 
 	(void)state;

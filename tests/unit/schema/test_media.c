@@ -65,7 +65,7 @@ static void attachments_go_with_their_session(void **state)
 	test_sql(&file, "DELETE FROM event; DELETE FROM session");
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM artifact"),
 			 0);
-	assert_int_equal(artifact_sweep(file.db, 0, 10, &e), 1);
+	assert_int_equal(artifact_gc(file.db, 0, 10, &e), 1);
 }
 
 static const char *content_of(const char *path)
@@ -91,7 +91,7 @@ static void a_path_is_made_on_demand_and_swept(void **state)
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(media_sweep(top, 0, &e), 0);
+	assert_int_equal(media_gc(top, 0, &e), 0);
 	assert_int_equal(
 		media_materialise(file.db, aid.text, top, &path, &mem, &e), 0);
 	assert_string_equal(content_of(path), "one");
@@ -105,8 +105,8 @@ static void a_path_is_made_on_demand_and_swept(void **state)
 	assert_int_equal(
 		media_materialise(file.db, aid.text, top, &newer, &mem, &e), 0);
 	assert_string_equal(content_of(newer), "two");
-	assert_int_equal(media_sweep(top, 60000, &e), 0);
-	assert_int_equal(media_sweep(top, 0, &e), 2);
+	assert_int_equal(media_gc(top, 60000, &e), 0);
+	assert_int_equal(media_gc(top, 0, &e), 2);
 	assert_int_equal(access(newer, F_OK), -1);
 	assert_int_equal(
 		media_materialise(file.db, aid.text, top, &newer, &mem, &e), 0);
@@ -125,8 +125,8 @@ static void files_of_a_plugin_are_swept_and_its_directory_stays(void **state)
 	(void)state;
 	assert_int_equal(file_make_dir(sub, 0700, &e), 0);
 	assert_int_equal(atomic_file_write(path, "x", 1, 0600, &e), 0);
-	assert_int_equal(media_sweep(top, 60000, &e), 0);
-	assert_int_equal(media_sweep(top, 0, &e), 1);
+	assert_int_equal(media_gc(top, 60000, &e), 0);
+	assert_int_equal(media_gc(top, 0, &e), 1);
 	assert_int_equal(access(sub, F_OK), -1);
 	assert_int_equal(access(own, F_OK), 0);
 }

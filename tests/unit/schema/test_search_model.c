@@ -187,7 +187,7 @@ static void add_found(struct found *f, int64_t pos)
 	f->pos[f->n++] = pos;
 }
 
-static void scan_stretch(const struct stretch *s, const char *word,
+static void scan_stretch(const struct segment *s, const char *word,
 			 struct found *f)
 {
 	struct arena a = {0};
@@ -225,7 +225,7 @@ static void scan(const char *key, const char *word, enum history_view view,
 		if (history_load(&file, row.id, view, &h, &a, &e))
 			fail_msg("%s", e.text);
 		for (int i = 0; i < h.count; i++)
-			scan_stretch(&h.stretches[i], word, f);
+			scan_stretch(&h.segments[i], word, f);
 	}
 	arena_fini(&a);
 }

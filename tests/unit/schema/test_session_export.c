@@ -1,12 +1,12 @@
-/* JSON lines out and in: schema/agent/transcript/exchange.h; locators:
+/* JSON lines out and in: schema/agent/transcript/session_jsonl.h; locators:
  * schema/agent/transcript/locator.h. */
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 
 #include "schema/agent/transcript/branch.h"
-#include "schema/agent/transcript/exchange.h"
 #include "schema/agent/transcript/locator.h"
 #include "schema/agent/transcript/part.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static struct buf export(struct agent_file *f, const char *key,
 {
 	struct buf all = BUF_MAX(1 << 20);
 
-	if (exchange_export(f, key, view, keep_line, &all, &e))
+	if (session_export_lines(f, key, view, keep_line, &all, &e))
 		fail_msg("%s", e.text);
 	return all;
 }
@@ -75,9 +75,9 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *err)
 }
 
 static int import(struct agent_file *f, const char *key, const char *lines,
-		  struct import_result *out)
+		  struct session_import_result *out)
 {
-	return exchange_import(f, key, next_line, &lines, out, &e);
+	return session_import_lines(f, key, next_line, &lines, out, &e);
 }
 
 /* A session with everything that a session can have. */
@@ -125,7 +125,7 @@ static void make_rich(void)
 static void what_goes_out_comes_back_the_same(void **state)
 {
 	static const enum history_view views[] = {HISTORY_LOG, HISTORY_PATH};
-	struct import_result got;
+	struct session_import_result got;
 
 	(void)state;
 	make_rich();
@@ -148,7 +148,7 @@ static void what_goes_out_comes_back_the_same(void **state)
 
 static void imported_events_keep_their_ids_beside_the_originals(void **state)
 {
-	struct import_result got;
+	struct session_import_result got;
 	struct buf lines;
 
 	(void)state;
@@ -167,7 +167,7 @@ static void imported_events_keep_their_ids_beside_the_originals(void **state)
 static void a_fork_is_exported_with_its_whole_history(void **state)
 {
 	struct session_row row;
-	struct import_result got;
+	struct session_import_result got;
 	struct buf lines;
 	struct writer w;
 
@@ -210,7 +210,7 @@ static void bad_lines_are_named_and_nothing_is_kept(void **state)
 		 "line 2"},
 		{"H{\"record\":\"event\",\"body\":{},\"parts\":7}\n", "parts"},
 	};
-	struct import_result got;
+	struct session_import_result got;
 	int64_t n;
 
 	(void)state;
@@ -231,7 +231,7 @@ static void bad_lines_are_named_and_nothing_is_kept(void **state)
 
 static void a_key_in_use_is_not_written_over(void **state)
 {
-	struct import_result got;
+	struct session_import_result got;
 	struct buf lines;
 
 	(void)state;

@@ -85,7 +85,7 @@ static struct run_row judged(const char *state, const char *reason,
 	struct run_row row = {
 		.state = state, .reason = reason, .artifacts_status = contract};
 
-	run_judge(&row, &s);
+	run_classify(&row, &s);
 	return row;
 }
 

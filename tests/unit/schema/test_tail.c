@@ -97,7 +97,7 @@ static void read_tail(struct tail *t)
 
 static struct tail *begin_tail(const char *run, const char *after)
 {
-	struct tail_want want = {.session = "s", .run = run, .after = after};
+	struct tail_options want = {.session = "s", .run = run, .after = after};
 	struct tail *t;
 	struct err e = {0};
 
@@ -242,7 +242,7 @@ static void what_is_no_cursor_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		struct tail_want want = {.session = "s", .after = bad[i]};
+		struct tail_options want = {.session = "s", .after = bad[i]};
 		struct tail *t;
 		struct err e = {0};
 

@@ -101,8 +101,8 @@ static struct tail *follow_session(void)
 	struct tail *t;
 	struct err e;
 
-	assert_int_equal(tail_open(&t, &(struct tail_want){.session = "s"}, &e),
-			 0);
+	assert_int_equal(
+		tail_open(&t, &(struct tail_options){.session = "s"}, &e), 0);
 	return t;
 }
 

@@ -58,7 +58,7 @@ int acp_mcp_open(struct acp *x, struct err *e)
 	for (int i = 0; i < PEERS; i++)
 		m->peers[i].fd = -1;
 	x->mcp = m;
-	ask_socket_sweep(own);
+	ask_socket_remove_stale(own);
 	snprintf(m->name, sizeof m->name, ASK_SOCKET, (int)getpid());
 	m->dir = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->dir >= 0) {

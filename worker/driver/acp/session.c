@@ -15,8 +15,8 @@ static int is_shown(struct transcript *j, int64_t seq, struct arena *a,
 	if (history_load(&j->file, session, HISTORY_PATH, &h, a, e))
 		return -1;
 	for (int i = 0; i < h.count; i++)
-		if (h.stretches[i].session == session &&
-		    seq >= h.stretches[i].first && seq <= h.stretches[i].last)
+		if (h.segments[i].session == session &&
+		    seq >= h.segments[i].first && seq <= h.segments[i].last)
 			return 1;
 	return 0;
 }

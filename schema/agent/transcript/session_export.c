@@ -1,4 +1,4 @@
-#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include "lib/json/json.h"
 #include "schema/agent/transcript/part.h"
@@ -10,7 +10,7 @@
 static int add_json_member(struct agent_file *f, const char *name,
 			   const char *text, struct buf *b, struct err *e)
 {
-	struct buf valid = BUF_MAX(EXCHANGE_LINE_MAX);
+	struct buf valid = BUF_MAX(SESSION_LINE_MAX);
 	struct json_compact_row row;
 	struct sql_rows it;
 	int rc;
@@ -122,9 +122,9 @@ static int event_line(struct agent_file *f, const struct event *ev,
 }
 
 static int export_events(struct agent_file *f, const struct history *h,
-			 exchange_line *line, void *ctx, struct err *e)
+			 session_line_sink *line, void *ctx, struct err *e)
 {
-	struct buf b = BUF_MAX(EXCHANGE_LINE_MAX);
+	struct buf b = BUF_MAX(SESSION_LINE_MAX);
 	struct arena a = {0};
 	struct page p = {.more = true};
 	int64_t after = 0;
@@ -146,11 +146,11 @@ static int export_events(struct agent_file *f, const struct history *h,
 	return rc;
 }
 
-int exchange_export(struct agent_file *f, const char *key,
-		    enum history_view view, exchange_line *line, void *ctx,
-		    struct err *e)
+int session_export_lines(struct agent_file *f, const char *key,
+			 enum history_view view, session_line_sink *line,
+			 void *ctx, struct err *e)
 {
-	struct buf b = BUF_MAX(EXCHANGE_LINE_MAX);
+	struct buf b = BUF_MAX(SESSION_LINE_MAX);
 	struct session_row s;
 	struct history h;
 	struct arena a = {0};

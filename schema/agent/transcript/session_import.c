@@ -1,4 +1,4 @@
-#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/session_jsonl.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
@@ -289,7 +289,7 @@ static int make_session(struct import *im, const char *key, const cJSON *head,
 }
 
 static int import_head(struct import *im, const char *key, const cJSON *head,
-		       struct import_result *out, struct err *e)
+		       struct session_import_result *out, struct err *e)
 {
 	const char *meta;
 
@@ -312,7 +312,8 @@ static int import_head(struct import *im, const char *key, const cJSON *head,
 }
 
 static int import_line(struct import *im, const char *key, const char *text,
-		       size_t n, struct import_result *out, struct err *e)
+		       size_t n, struct session_import_result *out,
+		       struct err *e)
 {
 	char what[32];
 	cJSON *v;
@@ -348,8 +349,9 @@ static int set_leaf(struct import *im, struct err *e)
 		       : 0;
 }
 
-static int import_all(struct import *im, const char *key, exchange_source *next,
-		      void *ctx, struct import_result *out, struct err *e)
+static int import_all(struct import *im, const char *key,
+		      session_line_source *next, void *ctx,
+		      struct session_import_result *out, struct err *e)
 {
 	const char *text;
 	size_t n;
@@ -365,13 +367,13 @@ static int import_all(struct import *im, const char *key, exchange_source *next,
 	return set_leaf(im, e);
 }
 
-static int import(struct import *im, const char *key, exchange_source *next,
-		  void *ctx, struct import_result *out, struct err *e)
+static int import(struct import *im, const char *key, session_line_source *next,
+		  void *ctx, struct session_import_result *out, struct err *e)
 {
 	struct sql *db = im->file->db;
 	int rc = sql_enter(db, e);
 
-	*out = (struct import_result){0};
+	*out = (struct session_import_result){0};
 	if (!rc)
 		rc = sql_leave(db, import_all(im, key, next, ctx, out, e), e);
 	out->events = (int64_t)im->numbers.n;
@@ -381,18 +383,18 @@ static int import(struct import *im, const char *key, exchange_source *next,
 	return rc;
 }
 
-int exchange_import(struct agent_file *f, const char *key,
-		    exchange_source *next, void *ctx, struct import_result *out,
-		    struct err *e)
+int session_import_lines(struct agent_file *f, const char *key,
+			 session_line_source *next, void *ctx,
+			 struct session_import_result *out, struct err *e)
 {
 	struct import im = {.file = f};
 
 	return import(&im, key, next, ctx, out, e);
 }
 
-int exchange_continue(struct agent_file *f, const char *key,
-		      exchange_source *next, void *ctx,
-		      struct import_result *out, struct err *e)
+int session_import_continue(struct agent_file *f, const char *key,
+			    session_line_source *next, void *ctx,
+			    struct session_import_result *out, struct err *e)
 {
 	struct import im = {.file = f, .may_go_on = true};
 

@@ -1,5 +1,5 @@
-#ifndef SCHEMA_AGENT_TRANSCRIPT_EXCHANGE_H
-#define SCHEMA_AGENT_TRANSCRIPT_EXCHANGE_H
+#ifndef SCHEMA_AGENT_TRANSCRIPT_SESSION_JSONL_H
+#define SCHEMA_AGENT_TRANSCRIPT_SESSION_JSONL_H
 
 #include "lib/base/buf.h"
 #include "schema/agent/transcript/history.h"
@@ -10,21 +10,22 @@
  * {"record":"session",…}, then one {"record":"event",…} per event. JSONL is an
  * encoding only: no part of skep reads or writes such a file on its own.
  */
-#define EXCHANGE_LINE_MAX (96u << 20)
+#define SESSION_LINE_MAX (96u << 20)
 
 /* Calls `line` with each line, without the newline; -1 from it ends the export.
  * Nothing is open in the database while it runs. */
-typedef int exchange_line(const char *text, size_t n, void *ctx, struct err *e);
+typedef int session_line_sink(const char *text, size_t n, void *ctx,
+			      struct err *e);
 
-int exchange_export(struct agent_file *f, const char *key,
-		    enum history_view view, exchange_line *line, void *ctx,
-		    struct err *e);
+int session_export_lines(struct agent_file *f, const char *key,
+			 enum history_view view, session_line_sink *line,
+			 void *ctx, struct err *e);
 
 /* Gives the next line in *text, valid until the next call: 1, 0 at the end. */
-typedef int exchange_source(const char **text, size_t *n, void *ctx,
-			    struct err *e);
+typedef int session_line_source(const char **text, size_t *n, void *ctx,
+				struct err *e);
 
-struct import_result {
+struct session_import_result {
 	char key[513];
 	char sid[ID_SIZE];
 	int64_t events; /* in the lines */
@@ -36,9 +37,9 @@ struct import_result {
  * names the line. `key` NULL takes the one in the file. A key that is in use is
  * ERR_CONFLICT. The session keeps its id if that is free here.
  */
-int exchange_import(struct agent_file *f, const char *key,
-		    exchange_source *next, void *ctx, struct import_result *out,
-		    struct err *e);
+int session_import_lines(struct agent_file *f, const char *key,
+			 session_line_source *next, void *ctx,
+			 struct session_import_result *out, struct err *e);
 
 /*
  * The same, and a session that is there already goes on, if the lines begin with
@@ -47,8 +48,8 @@ int exchange_import(struct agent_file *f, const char *key,
  * ERR_CONFLICT: an event is another one, or the session is no import of this
  * source (the line's "source").
  */
-int exchange_continue(struct agent_file *f, const char *key,
-		      exchange_source *next, void *ctx,
-		      struct import_result *out, struct err *e);
+int session_import_continue(struct agent_file *f, const char *key,
+			    session_line_source *next, void *ctx,
+			    struct session_import_result *out, struct err *e);
 
 #endif
