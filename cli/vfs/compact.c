@@ -4,7 +4,7 @@
 
 #define COMPACTED(F, S)         \
 	F(S, i64, bytes_before) \
-	F(S, i64, bytes_after) F(S, i64, joined) F(S, i64, squeezed)
+	F(S, i64, bytes_after) F(S, i64, joined) F(S, i64, compressed)
 SHAPE_DECLARE(vfs_compacted, COMPACTED);
 SHAPE_DEFINE(vfs_compacted, COMPACTED);
 
@@ -19,7 +19,7 @@ static void print_compact_progress(void *arg, int64_t done, int64_t total)
 static int run_vfs_compact(struct cli *cli, struct err *e)
 {
 	struct progress bar;
-	struct vfs_compact c = {.tell = print_compact_progress, .arg = &bar};
+	struct vfs_compact c = {.report = print_compact_progress, .arg = &bar};
 	struct vfs_compacted said;
 	int rc;
 
@@ -28,7 +28,8 @@ static int run_vfs_compact(struct cli *cli, struct err *e)
 	progress_end(&bar);
 	if (rc)
 		return -1;
-	said = (struct vfs_compacted){c.before, c.after, c.joined, c.squeezed};
+	said = (struct vfs_compacted){c.before, c.after, c.joined,
+				      c.compressed};
 	output_object(&cli->out, &vfs_compacted_shape, &said);
 	return 0;
 }

@@ -6,7 +6,7 @@
 SHAPE_DECLARE(vfs_damage, DAMAGE);
 SHAPE_DEFINE(vfs_damage, DAMAGE);
 
-#define CHECKED(F, S) F(S, i64, found) F(S, i64, mended)
+#define CHECKED(F, S) F(S, i64, found) F(S, i64, repaired)
 SHAPE_DECLARE(vfs_checked, CHECKED);
 SHAPE_DEFINE(vfs_checked, CHECKED);
 
@@ -25,7 +25,7 @@ static int run_vfs_fsck(struct cli *cli, struct err *e)
 {
 	struct vfs_check c = {.repair = cli_flag(cli, "repair"),
 			      .deep = cli_flag(cli, "deep"),
-			      .tell = print_fsck_progress,
+			      .report = print_fsck_progress,
 			      .arg = cli};
 
 	if (vfs_check(cli->agent.db, &c, e))
@@ -36,7 +36,7 @@ static int run_vfs_fsck(struct cli *cli, struct err *e)
 			       (long long)c.found);
 	if (cli->out.json)
 		output_object(&cli->out, &vfs_checked_shape,
-			      &(struct vfs_checked){c.found, c.mended});
+			      &(struct vfs_checked){c.found, c.repaired});
 	output_note(&cli->out,
 		    c.found ? "all faults were repaired" : "no faults");
 	return 0;

@@ -11,7 +11,7 @@
 	F(S, i64, gid)          \
 	F(S, i64, size)         \
 	F(S, time, modified_at) \
-	F(S, time, changed_at) F(S, time, born_at) F(S, text, etag)
+	F(S, time, changed_at) F(S, time, created_at) F(S, text, etag)
 SHAPE_DECLARE(vfs_stat_view, STAT_VIEW);
 SHAPE_DEFINE(vfs_stat_view, STAT_VIEW);
 
@@ -38,7 +38,7 @@ static int stat_in(struct cli *cli, struct vfs *v, struct err *e)
 				   a.size,
 				   f.modified_at,
 				   a.changed / 1000000,
-				   a.born / 1000000,
+				   a.created / 1000000,
 				   etag};
 	output_object(&cli->out, &vfs_stat_view_shape, &s);
 	return 0;

@@ -31,11 +31,11 @@ int vfs_merge_cli(struct cli *cli, struct vfs *v,
 		  struct err *e)
 {
 	const char *strategy = cli_option(cli, "strategy");
-	struct vfs_merge m = {.tell = print_merged, .arg = cli};
+	struct vfs_merge m = {.report = print_merged, .arg = cli};
 
 	if (strategy)
-		m.settle = !strcmp(strategy, "theirs") ? VFS_SETTLE_FORK
-						       : VFS_SETTLE_PARENT;
+		m.strategy = !strcmp(strategy, "theirs") ? VFS_STRATEGY_FORK
+							 : VFS_STRATEGY_PARENT;
 	if (merge(v, &m, e))
 		return -1;
 	output_note(&cli->out, "%lld %s merged, %lld %s", (long long)m.taken,

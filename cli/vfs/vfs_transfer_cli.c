@@ -26,9 +26,10 @@ static void print_transfer_progress(void *arg, int64_t nodes, int64_t bytes)
 static void begin_progress(struct cli *cli, struct transfer_view *view,
 			   const char *path, const char *what)
 {
-	*view = (struct transfer_view){.port = {.path = path ? path : "",
-						.tell = print_transfer_progress,
-						.arg = view}};
+	*view = (struct transfer_view){
+		.port = {.path = path ? path : "",
+			 .report = print_transfer_progress,
+			 .arg = view}};
 	progress_begin(&view->bar, &cli->out, what, 0);
 }
 

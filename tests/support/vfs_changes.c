@@ -259,7 +259,7 @@ static int in_space(struct vfs_test *t, const char *name,
 
 static int merge_in(struct vfs *v, struct err *e)
 {
-	struct vfs_merge m = {.settle = VFS_SETTLE_FORK};
+	struct vfs_merge m = {.strategy = VFS_STRATEGY_FORK};
 
 	return vfs_merge(v, &m, e);
 }

@@ -78,7 +78,7 @@ static void tell_fault(void *arg, const char *what, int64_t count)
 
 static void check_sound(struct sql *db)
 {
-	struct vfs_check c = {.deep = true, .tell = tell_fault};
+	struct vfs_check c = {.deep = true, .report = tell_fault};
 	struct err e;
 
 	if (vfs_check(db, &c, &e))

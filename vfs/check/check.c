@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define MEND_SQL(name)  Q_VFS_MEND_##name
-#define MEND_CODE(name) 0 /* repaired by a function below */
+#define REPAIR_SQL(name)  Q_VFS_REPAIR_##name
+#define REPAIR_CODE(name) 0 /* repaired by a function below */
 
 enum group { ALONE, INODES, NAMES, LINKS, CONTENTS, GROUPS };
 
@@ -32,7 +32,7 @@ static const struct {
 	const char *words;
 } checks[CHECKS] = {
 #define CHECK(name, group, how, words) \
-	[CHECK_##name] = {Q_VFS_FIND_##name, MEND_##how(name), group, words},
+	[CHECK_##name] = {Q_VFS_FIND_##name, REPAIR_##how(name), group, words},
 #include "vfs/check/check.def"
 #undef CHECK
 };
@@ -46,8 +46,8 @@ struct job {
 static void report_problem(struct vfs_check *c, const char *words, int64_t n)
 {
 	c->found += n;
-	if (c->tell)
-		c->tell(c->arg, words, n);
+	if (c->report)
+		c->report(c->arg, words, n);
 }
 
 /* Gives a node without a name a name in lost+found. */
@@ -174,7 +174,7 @@ static int check_one(struct job *j, unsigned i, struct err *e)
 	report_problem(j->c, checks[i].words, n.n);
 	if (!j->c->repair)
 		return 0;
-	j->c->mended += n.n;
+	j->c->repaired += n.n;
 	return repair(j->db, i, e);
 }
 
@@ -204,7 +204,7 @@ static int check_contents(struct job *j, struct err *e)
 			*e = why;
 			rc = -1;
 		} else if (j->c->repair) {
-			j->c->mended++;
+			j->c->repaired++;
 			rc = sql_exec(j->db, Q_VFS_BLOB_DROP, &key, e) < 0 ? -1
 									   : 0;
 		}
@@ -230,7 +230,7 @@ int vfs_check(struct sql *db, struct vfs_check *c, struct err *e)
 	struct job j = {.db = db, .c = c};
 	int rc;
 
-	c->found = c->mended = 0;
+	c->found = c->repaired = 0;
 	tx_invalidate();
 	if (c->repair ? sql_enter(db, e) : sql_enter_read(db, e))
 		return -1;

@@ -21,18 +21,19 @@ struct sql;
 struct vfs_check {
 	bool repair, deep;
 	/* Called for each kind of damage that was found. May be NULL. */
-	void (*tell)(void *arg, const char *what, int64_t count);
+	void (*report)(void *arg, const char *what, int64_t count);
 	void *arg;
-	int64_t found, mended; /* out */
+	int64_t found, repaired; /* out */
 };
 
 int vfs_check(struct sql *db, struct vfs_check *c, struct err *e);
 
 struct vfs_compact {
-	void (*tell)(void *arg, int64_t done, int64_t total); /* may be NULL */
+	void (*report)(void *arg, int64_t done,
+		       int64_t total); /* may be NULL */
 	void *arg;
 	int64_t before, after; /* bytes of the file */
-	int64_t joined, squeezed;
+	int64_t joined, compressed;
 };
 
 int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e);

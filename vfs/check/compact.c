@@ -45,7 +45,8 @@ static void note_hash(struct work *w, const uint8_t *p, size_t n, int64_t blob)
 }
 
 /* Compresses harder than a write has time for. */
-static int compress(struct work *w, int64_t blob, size_t n, struct err *e)
+static int compress_content(struct work *w, int64_t blob, size_t n,
+			    struct err *e)
 {
 	struct vfs_key key = {.id = blob};
 	struct vfs_blob_state_row now;
@@ -60,7 +61,7 @@ static int compress(struct work *w, int64_t blob, size_t n, struct err *e)
 	if (got <= 0 || got >= now.n)
 		return 0;
 	row.data = (struct blob){w->v.packed, (size_t)got};
-	w->c->squeezed++;
+	w->c->compressed++;
 	return sql_exec(w->v.db, Q_VFS_BLOB_SET, &row, e) < 0 ? -1 : 0;
 }
 
@@ -79,7 +80,7 @@ static int compact_batch(struct work *w, int64_t *last, struct err *e)
 		*last = next.n;
 		w->done++;
 		if (blob_read(&w->v, *last, w->v.chunk, &n, e) ||
-		    compress(w, *last, n, e))
+		    compress_content(w, *last, n, e))
 			return -1;
 		note_hash(w, w->v.chunk, n, *last);
 	}
@@ -97,8 +98,8 @@ static int compress_all(struct work *w, struct err *e)
 		more = compact_batch(w, &last, e);
 		if (sql_leave(w->v.db, more < 0 ? -1 : 0, e))
 			return -1;
-		if (w->c->tell)
-			w->c->tell(w->c->arg, w->done, w->total);
+		if (w->c->report)
+			w->c->report(w->c->arg, w->done, w->total);
 	} while (more > 0);
 	return more;
 }
@@ -127,13 +128,13 @@ static int is_same(struct work *w, int64_t a, int64_t b, struct err *e)
 	return n == m && !memcmp(w->v.chunk, w->v.work, n);
 }
 
-static int join_in(struct work *w, struct err *e)
+static int dedup_in(struct work *w, struct err *e)
 {
 	static const unsigned after[] = {
-		Q_VFS_DEDUP_INODES,      Q_VFS_DEDUP_CHUNKS,
-		Q_VFS_DEDUP_UNDO_INODES, Q_VFS_DEDUP_UNDO_CHUNKS,
-		Q_VFS_MEND_SHARE,        Q_VFS_MEND_SHARE_ONE,
-		Q_VFS_MEND_BLOB_UNUSED,
+		Q_VFS_DEDUP_INODES,       Q_VFS_DEDUP_CHUNKS,
+		Q_VFS_DEDUP_UNDO_INODES,  Q_VFS_DEDUP_UNDO_CHUNKS,
+		Q_VFS_REPAIR_SHARE,       Q_VFS_REPAIR_SHARE_ONE,
+		Q_VFS_REPAIR_BLOB_UNUSED,
 	};
 	size_t first = 0;
 
@@ -162,14 +163,14 @@ static int join_in(struct work *w, struct err *e)
 	return sql_exec(w->v.db, Q_VFS_DEDUP_CLEAR, NULL, e) < 0 ? -1 : 0;
 }
 
-static int join(struct work *w, struct err *e)
+static int dedup(struct work *w, struct err *e)
 {
 	if (w->n == 0)
 		return 0;
 	qsort(w->list, w->n, sizeof *w->list, by_hash);
 	if (sql_enter(w->v.db, e))
 		return -1;
-	return sql_leave(w->v.db, join_in(w, e), e);
+	return sql_leave(w->v.db, dedup_in(w, e), e);
 }
 
 /* A few pages at a time, so that no writer waits long, unless there are so many
@@ -204,7 +205,7 @@ int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e)
 	struct work w = {.v = {.db = db}, .c = c};
 	int rc;
 
-	c->joined = c->squeezed = 0;
+	c->joined = c->compressed = 0;
 	w.v.chunk = malloc(VFS_CHUNK);
 	w.v.packed = malloc(VFS_CHUNK);
 	w.v.work = malloc(VFS_CHUNK);
@@ -218,7 +219,7 @@ int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e)
 	if (rc == 0)
 		rc = compress_all(&w, e);
 	if (rc == 0)
-		rc = join(&w, e);
+		rc = dedup(&w, e);
 	if (rc == 0)
 		rc = give_back(db, e);
 	if (rc == 0)

@@ -59,9 +59,9 @@ struct vfs {
 	struct sql_savepoint call; /* in a batch */
 	uint64_t node_cache_before;
 	struct node_cache node_cache;
-	int64_t last_written; /* node of the last journal row, if a write */
-	int64_t last_said;    /* node of the last journal row */
-	int64_t last_journal; /* number of that row */
+	int64_t last_written;     /* node of the last journal row, if a write */
+	int64_t last_journal_ino; /* node of the last journal row */
+	int64_t last_journal;     /* number of that row */
 	struct node_refs held;
 	struct node_refs orphans; /* nameless nodes that this process holds: 1,
 				  * or 2 when a row says so */
@@ -122,8 +122,8 @@ int xattr_drop_all(struct vfs *v, struct node *n, struct err *e);
 int acl_follow_mode(struct vfs *v, const struct node *n, struct err *e);
 
 /* orphan.c: nodes that outlive their last name. */
-int orphan_held(struct vfs *v, int64_t ino, struct err *e); /* 1, 0, -1 */
-int orphans_write(struct vfs *v, struct err *e);            /* at commit */
+int orphan_is_open(struct vfs *v, int64_t ino, struct err *e); /* 1, 0, -1 */
+int orphans_write(struct vfs *v, struct err *e);               /* at commit */
 int orphans_reap(struct vfs *v, struct err *e); /* of dead processes */
 void orphans_release(struct vfs *v);            /* all of ours */
 

@@ -18,7 +18,7 @@ int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 
 	/* the first content of a new file is part of its creation */
 	v->last_written = op == VFS_OP_write || op == VFS_OP_create ? ino : 0;
-	v->last_said = ino;
+	v->last_journal_ino = ino;
 	if (sql_exec(v->db, Q_VFS_JOURNAL_ADD, &row, e) < 0)
 		return -1;
 	old.n = v->last_journal = sql_last_rowid(v->db);
@@ -40,7 +40,9 @@ int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
 
 int journal_times(struct vfs *v, const struct node *n, struct err *e)
 {
-	return v->last_said == n->ino ? 0 : journal_node(v, VFS_OP_attr, n, e);
+	return v->last_journal_ino == n->ino
+		       ? 0
+		       : journal_node(v, VFS_OP_attr, n, e);
 }
 
 int vfs_changes(struct vfs *v, int64_t seq, int max, struct vfs_change **out,

@@ -118,7 +118,7 @@ static struct node node_of(const struct stat *st, int64_t dir, const char *name)
 		.accessed = nanos_of(st->st_atim),
 		.modified = nanos_of(st->st_mtim),
 		.changed = nanos_of(st->st_ctim),
-		.born = nanos_of(st->st_ctim),
+		.created = nanos_of(st->st_ctim),
 		.flags = NODE_HOSTS | (S_ISDIR(st->st_mode) ? NODE_UNSEEN : 0),
 		.blob = OPT_NONE,
 		.lower_size = S_ISREG(st->st_mode) ? st->st_size : OPT_NONE,

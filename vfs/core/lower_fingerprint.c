@@ -105,7 +105,7 @@ static int keep_print(struct vfs *v, const struct node *n,
 	if (print_of(v, path, &st, print, &ignored) <= 0 ||
 	    st.st_size != seen->size ||
 	    nanos_of(st.st_mtim) != seen->modified ||
-	    nanos_of(st.st_ctim) != n->born)
+	    nanos_of(st.st_ctim) != n->created)
 		return 0;
 	in.digest = print;
 	return sql_exec(v->db, Q_VFS_LOWER_DIGEST_SET, &in, e) < 0 ? -1 : 0;

@@ -22,7 +22,7 @@ int ns_add_root(struct vfs *v, struct err *e)
 		.accessed = now,
 		.modified = now,
 		.changed = now,
-		.born = now,
+		.created = now,
 		.parent = VFS_ROOT,
 		.blob = OPT_NONE,
 		.lower_size = OPT_NONE,

@@ -26,7 +26,8 @@ struct vfs_attr {
 	uint32_t uid, gid;
 	uint64_t rdev;
 	int64_t size;
-	int64_t accessed, modified, changed, born; /* nanoseconds since 1970 */
+	int64_t accessed, modified, changed,
+		created; /* nanoseconds since 1970 */
 };
 
 /* The node to create. `target` is for symbolic links, and is copied. */

@@ -27,7 +27,7 @@ static bool is_alive(const struct vfs_owner *o)
 	       process_is_alive(&m);
 }
 
-static int say_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
+static int log_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
 		      struct err *e)
 {
 	holder.id = id_of(v, ino);
@@ -46,7 +46,7 @@ static int other_holder(struct vfs *v, struct vfs_owner *out, struct err *e)
 	return sql_end(&it, e) ? -1 : found;
 }
 
-int orphan_held(struct vfs *v, int64_t ino, struct err *e)
+int orphan_is_open(struct vfs *v, int64_t ino, struct err *e)
 {
 	struct vfs_owner other;
 	int found;
@@ -57,7 +57,7 @@ int orphan_held(struct vfs *v, int64_t ino, struct err *e)
 		return 1;
 	}
 	found = other_holder(v, &other, e);
-	if (found > 0 && say_orphan(v, ino, other, e))
+	if (found > 0 && log_orphan(v, ino, other, e))
 		return -1;
 	return found;
 }
@@ -73,7 +73,7 @@ int orphans_write(struct vfs *v, struct err *e)
 	for (size_t i = 0; (ino = node_refs_next(&v->orphans, &i));) {
 		if (node_refs_count(&v->orphans, ino) > 1)
 			continue;
-		if (say_orphan(v, ino, me, e))
+		if (log_orphan(v, ino, me, e))
 			return -1;
 		node_refs_add(&v->orphans, ino, 1);
 	}

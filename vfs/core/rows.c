@@ -33,7 +33,7 @@ static void node_from_row(const struct vfs_inode_row *row, struct node *out)
 	out->accessed = row->accessed;
 	out->modified = row->modified;
 	out->changed = row->changed;
-	out->born = row->born;
+	out->created = row->created;
 	out->rdev = row->rdev;
 	out->flags = row->flags;
 	out->parent = row->parent;
@@ -139,7 +139,7 @@ int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 		.accessed = n->accessed,
 		.modified = n->modified,
 		.changed = n->changed,
-		.born = n->born,
+		.created = n->created,
 		.rdev = n->rdev,
 		.flags = n->flags,
 		.parent = n->parent,
@@ -220,7 +220,7 @@ void node_attr(const struct node *n, struct vfs_attr *out)
 		.accessed = n->accessed,
 		.modified = n->modified,
 		.changed = n->changed,
-		.born = n->born,
+		.created = n->created,
 	};
 }
 
@@ -265,8 +265,8 @@ int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
 	return found > 0 ? row.ino > 0 : found;
 }
 
-static int dentry_keep(struct vfs *v, struct vfs_at at, int64_t ino,
-		       int64_t type, struct err *e)
+static int dentry_save_undo(struct vfs *v, struct vfs_at at, int64_t ino,
+			    int64_t type, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, at.dir),
 			      .snap = v->keep,
@@ -289,7 +289,7 @@ int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
 
 	v->node_cache.missing.dir = 0;
 	track(v, at.dir);
-	if (dentry_keep(v, at, 0, 0, e))
+	if (dentry_save_undo(v, at, 0, 0, e))
 		return -1;
 	return sql_exec(v->db, Q_VFS_DENTRY_ADD, &key, e) < 0 ? -1 : 0;
 }
@@ -301,7 +301,7 @@ int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
 			      .name = blob_text(at.name)};
 
 	track(v, at.dir);
-	if (dentry_keep(v, at, n->ino, n->mode >> 12, e))
+	if (dentry_save_undo(v, at, n->ino, n->mode >> 12, e))
 		return -1;
 	return sql_exec(v->db, Q_VFS_DENTRY_DROP, &key, e) < 0 ? -1 : 0;
 }
@@ -329,8 +329,8 @@ int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
 	return 0;
 }
 
-static int chunk_keep(struct vfs *v, const struct node *n, int64_t idx,
-		      int64_t blob, struct err *e)
+static int chunk_undo_row(struct vfs *v, const struct node *n, int64_t idx,
+			  int64_t blob, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino),
 			      .idx = idx,
@@ -350,7 +350,7 @@ int chunk_save_undo(struct vfs *v, const struct node *n, int64_t idx,
 		    int64_t blob, struct err *e)
 {
 	track(v, n->ino);
-	return idx > 0 ? chunk_keep(v, n, idx, blob, e) : 0;
+	return idx > 0 ? chunk_undo_row(v, n, idx, blob, e) : 0;
 }
 
 int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,

@@ -28,7 +28,7 @@ enum {
 /* A node in memory: its row, with the name copied. */
 struct node {
 	int64_t ino, nlink, uid, gid, size, rdev, flags, parent;
-	int64_t accessed, modified, changed, born;
+	int64_t accessed, modified, changed, created;
 	int64_t mode;
 	int64_t blob; /* chunk 0: OPT_NONE, 0 (hole over the host) or a blob */
 	int64_t lower_size; /* OPT_NONE: no host file */

@@ -187,7 +187,7 @@ static int enter_transaction(struct vfs *v, struct err *e)
 	vfs_end_read(v);
 	if (sql_enter(v->db, e))
 		return -1;
-	v->last_written = v->last_said = 0;
+	v->last_written = v->last_journal_ino = 0;
 	if (atomic_exchange(&last_in, v) == v &&
 	    v->generation == sql_generation(v->db))
 		return 0;
@@ -241,7 +241,7 @@ static void note_undone(struct vfs *v)
 {
 	v->usage = v->usage_before;
 	v->next_ino = 0;
-	v->last_written = v->last_said = 0;
+	v->last_written = v->last_journal_ino = 0;
 	v->lost = sql_is_doomed(v->db) ||
 		  (v->batch_atomic &&
 		   v->node_cache.changes != v->node_cache_before);

@@ -146,7 +146,7 @@ int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
 	};
 	if (is_dir && dir.mode & S_ISGID)
 		n->mode |= S_ISGID;
-	n->accessed = n->modified = n->changed = n->born = clock_now_ns();
+	n->accessed = n->modified = n->changed = n->created = clock_now_ns();
 	node_place(n, at);
 	if (quota_reserve(v, n->size, 1, e) ||
 	    node_add(v, n, want->target, e) || dentry_put(v, at, n, e) ||
@@ -196,11 +196,11 @@ static int nameless_in(struct vfs *v, const struct vfs_new *want,
 		.blob = OPT_NONE,
 		.lower_size = OPT_NONE,
 	};
-	n->accessed = n->modified = n->changed = n->born = clock_now_ns();
+	n->accessed = n->modified = n->changed = n->created = clock_now_ns();
 	if (quota_reserve(v, 0, 1, e) || node_add(v, n, NULL, e))
 		return -1;
 	vfs_ref(v, n->ino);
-	return orphan_held(v, n->ino, e) < 0 ? -1 : 0;
+	return orphan_is_open(v, n->ino, e) < 0 ? -1 : 0;
 }
 
 int vfs_make_nameless(struct vfs *v, const struct vfs_new *n,
@@ -262,7 +262,7 @@ int one_link_less(struct vfs *v, struct node *n, struct err *e)
 
 	n->nlink = S_ISDIR(n->mode) ? 0 : n->nlink - 1;
 	if (n->nlink == 0) {
-		held = orphan_held(v, n->ino, e);
+		held = orphan_is_open(v, n->ino, e);
 		if (held <= 0)
 			return held < 0 ? -1 : node_drop(v, n, e);
 	}

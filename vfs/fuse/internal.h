@@ -30,12 +30,12 @@ struct mnt {
 	struct fuse_session *se;
 	struct notify *notify;
 	struct helpers *helpers;
-	unsigned changes;          /* in the open batch */
-	unsigned reads;            /* in the open read transaction */
-	int64_t batch_since;       /* clock_mono_ns() */
-	struct alarm *alarm;       /* set while a batch is open */
-	int64_t seen;              /* last known row of the journal */
-	char who[32];              /* our name in the journal */
+	unsigned changes;              /* in the open batch */
+	unsigned reads;                /* in the open read transaction */
+	int64_t batch_since;           /* clock_mono_ns() */
+	struct wait_timer *wait_timer; /* set while a batch is open */
+	int64_t seen;                  /* last known row of the journal */
+	char who[32];                  /* our name in the journal */
 	uint64_t init_unique;      /* the request whose reply gets more flags */
 	uint32_t init_flags;       /* that libfuse does not know */
 	bool kill_set_id;          /* this request clears set-id bits */

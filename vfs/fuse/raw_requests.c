@@ -90,7 +90,7 @@ static void do_statx(struct mnt *m, const struct fuse_in_header *in)
 	out.stat.size = (uint64_t)a.size;
 	out.stat.blocks = (uint64_t)st.st_blocks;
 	out.stat.atime = time_of(mnt_access_time(m, &a));
-	out.stat.btime = time_of(a.born);
+	out.stat.btime = time_of(a.created);
 	out.stat.ctime = time_of(a.changed);
 	out.stat.mtime = time_of(a.modified);
 	out.stat.rdev_major = major(a.rdev);

@@ -4,11 +4,11 @@
 #include "lib/base/text.h"
 #include "vfs/core/core.h"
 #include "vfs/fuse/attach.h"
-#include "vfs/fuse/commit_timer.h"
 #include "vfs/fuse/internal.h"
 #include "vfs/fuse/mountpoint.h"
 #include "vfs/fuse/reader.h"
 #include "vfs/fuse/reader_threads.h"
+#include "vfs/fuse/wait_timer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -64,7 +64,7 @@ void mnt_forget_names(struct mnt *m, int64_t ino)
 }
 
 /* Another process wrote to a file that the kernel knows. */
-static void tell_content(struct mnt *m, int64_t ino)
+static void invalidate_content(struct mnt *m, int64_t ino)
 {
 	char tail[4096];
 	struct node n;
@@ -115,11 +115,11 @@ static void invalidate_change(struct mnt *m, const struct vfs_change *c)
 	notify_entry(m->notify, c->dir, c->name);
 	notify_node(m->notify, c->ino);
 	if (c->op == VFS_OP_write)
-		tell_content(m, c->ino);
+		invalidate_content(m, c->ino);
 }
 
 /* What others did since the last check. Call it inside a transaction. */
-static int look_around(struct mnt *m, struct err *e)
+static int poll_journal(struct mnt *m, struct err *e)
 {
 	struct arena mem = {0};
 	struct vfs_change *c;
@@ -148,7 +148,7 @@ int mnt_read_raw(struct mnt *m, struct err *e)
 	m->reads++;
 	if (m->v->batch || m->v->reading)
 		return 0;
-	if (!vfs_begin_read(m->v, e) && !look_around(m, e))
+	if (!vfs_begin_read(m->v, e) && !poll_journal(m, e))
 		return 0;
 	vfs_end_read(m->v);
 	return -1;
@@ -179,10 +179,10 @@ int mnt_begin(struct mnt *m, struct err *e)
 		return -1;
 	m->changes = 0;
 	m->batch_since = clock_mono_ns();
-	alarm_set(m->alarm, BATCH_NS);
-	if (!look_around(m, e))
+	wait_timer_set(m->wait_timer, BATCH_NS);
+	if (!poll_journal(m, e))
 		return 0;
-	alarm_set(m->alarm, 0);
+	wait_timer_set(m->wait_timer, 0);
 	vfs_rollback(m->v);
 	published(m);
 	return -1;
@@ -221,7 +221,7 @@ int mnt_commit(struct mnt *m, struct err *e)
 
 	if (!m->v->batch)
 		return 0;
-	alarm_set(m->alarm, 0);
+	wait_timer_set(m->wait_timer, 0);
 	if (!m->v->lost)
 		(void)mnt_access_write(m, e);
 	rc = vfs_commit(m->v, e);
@@ -259,7 +259,7 @@ static void commit_if_due(struct mnt *m, bool idle)
 	/* also when no request uses this connection */
 	if ((idle || clock_mono_ns() - m->looked >= LOOK_NS) && !m->v->batch &&
 	    !m->v->reading && !vfs_begin_read(m->v, &e)) {
-		look_around(m, &e);
+		poll_journal(m, &e);
 		vfs_end_read(m->v);
 	}
 }
@@ -429,11 +429,11 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,
 	if (o->mounted && o->mounted(o->arg, e))
 		return -1;
 	m->notify = notify_start(m->se);
-	m->alarm = alarm_start();
+	m->wait_timer = wait_timer_start();
 	if (o->ready)
 		o->ready(o->arg);
 	rc = serve_all(m, o, e);
-	alarm_stop(m->alarm);
+	wait_timer_stop(m->wait_timer);
 	notify_stop(m->notify);
 	return rc;
 }

@@ -163,7 +163,7 @@ static int follow_journal(struct update *u, struct err *e)
 }
 
 /* Files of a list of ids, as many as fit into one transaction. */
-static int look_at_some(struct update *u, unsigned query, struct err *e)
+static int index_some(struct update *u, unsigned query, struct err *e)
 {
 	struct vfs_range r = range_of(u->v->ns);
 	struct vfs_text_behind_in in = {u->from ? u->from : r.lo, r.hi,
@@ -183,16 +183,16 @@ static int look_at_some(struct update *u, unsigned query, struct err *e)
 
 /* Two scans over all files. Each batch continues where the previous one ended,
  * so that it does not read finished files again. */
-static int look_at_all(struct update *u, struct err *e)
+static int index_all(struct update *u, struct err *e)
 {
-	int n = u->gone ? 0 : look_at_some(u, Q_VFS_TEXT_GONE, e);
+	int n = u->gone ? 0 : index_some(u, Q_VFS_TEXT_GONE, e);
 
 	if (n == 0 && !u->gone) {
 		u->gone = true;
 		u->from = 0;
 	}
 	if (n == 0)
-		n = look_at_some(u, Q_VFS_TEXT_BEHIND, e);
+		n = index_some(u, Q_VFS_TEXT_BEHIND, e);
 	if (n == 0 && mark(u, u->upto, e))
 		return -1;
 	return n;
@@ -233,7 +233,7 @@ int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 	sql_bulk_begin(v->db);
 	rc = repeat(&u, follow_journal, e);
 	if (rc == 0 && u.all)
-		rc = repeat(&u, look_at_all, e);
+		rc = repeat(&u, index_all, e);
 	if (rc == 0)
 		rc = fts_build_end(&u.build, e);
 	sql_bulk_end(v->db);

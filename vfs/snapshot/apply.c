@@ -49,7 +49,7 @@ static int is_ours_clean(struct apply *a, const struct vfs_difference *d,
 		return 0;
 	if (node_get(a->v, d->b.ino, n, e))
 		return -1;
-	if (n->changed != n->born)
+	if (n->changed != n->created)
 		return 0;
 	clean = lower_is_clean(a->v, n, d->path, e);
 	return clean ? clean
@@ -57,14 +57,14 @@ static int is_ours_clean(struct apply *a, const struct vfs_difference *d,
 			       n->flags & NODE_HOSTS;
 }
 
-enum { LEAVE, TAKE, CONFLICT }; /* verdicts */
+enum { SKIP, APPLY, CONFLICT }; /* decisions */
 
 static int conflict(struct apply *a, const struct vfs_difference *d)
 {
 	a->m->conflicts++;
-	if (a->m->tell)
-		a->m->tell(a->m->arg, d, true);
-	return a->m->settle == VFS_SETTLE_FORK ? TAKE : CONFLICT;
+	if (a->m->report)
+		a->m->report(a->m->arg, d, true);
+	return a->m->strategy == VFS_STRATEGY_FORK ? APPLY : CONFLICT;
 }
 
 /* Below a directory that the host has removed. */
@@ -77,18 +77,18 @@ static bool is_below_lost(const struct apply *a, const char *path)
 }
 
 /* The host does not have the path. */
-static int judge_missing(struct apply *a, const struct vfs_difference *d,
-			 bool was, const struct vfs_lower_row *seen)
+static int classify_missing(struct apply *a, const struct vfs_difference *d,
+			    bool was, const struct vfs_lower_row *seen)
 {
 	if (was && seen->size == HOST_DIR && S_ISDIR(d->b.mode)) {
 		if (!is_below_lost(a, d->path))
 			a->lost = d->path;
-		return LEAVE; /* judge_lost decides after all others */
+		return SKIP; /* classify_lost decides after all others */
 	}
 	if (is_below_lost(a, d->path) ||
 	    (was && seen->size != HOST_DIR && S_ISREG(d->b.mode)))
 		return conflict(a, d);
-	return TAKE;
+	return APPLY;
 }
 
 /* Whether the host file differs from what the namespace first saw: 1, 0, -1. If
@@ -102,7 +102,7 @@ static int lower_changed(struct apply *a, const struct vfs_difference *d,
 	if (seen->size != d->a.size || seen->modified != d->a.modified)
 		return 1;
 	if (!d->b.mode || (seen->id & INO_MASK) != n->ino ||
-	    d->a.changed == n->born)
+	    d->a.changed == n->created)
 		return 0;
 	same = lower_fingerprint_same(a->v, n->ino, d->path, e);
 	return same < 0 ? -1 : !same;
@@ -127,12 +127,12 @@ static int classify_change(struct apply *a, const struct vfs_difference *d,
 		return -1;
 	if (!clean && is_device(d)) {
 		a->devices++;
-		return conflict(a, d) == TAKE ? LEAVE : CONFLICT;
+		return conflict(a, d) == APPLY ? SKIP : CONFLICT;
 	}
 	if (!d->a.mode && (!clean || S_ISDIR(d->b.mode)))
-		return judge_missing(a, d, was, &seen);
+		return classify_missing(a, d, was, &seen);
 	if (clean)
-		return LEAVE; /* the host changed, we did not */
+		return SKIP; /* the host changed, we did not */
 	if (S_ISREG(d->a.mode) && was) {
 		int changed = lower_changed(a, d, &n, &seen, e);
 
@@ -140,13 +140,13 @@ static int classify_change(struct apply *a, const struct vfs_difference *d,
 			return changed < 0 ? -1 : conflict(a, d);
 	}
 	if (!was && (S_ISREG(d->a.mode) || S_ISDIR(d->a.mode)))
-		return d->kind == VFS_REMOVED ? LEAVE : conflict(a, d);
-	return TAKE;
+		return d->kind == VFS_REMOVED ? SKIP : conflict(a, d);
+	return APPLY;
 }
 
 /* A directory that the host has removed is created again if something in it is,
  * and is in conflict if something in it is. */
-static void judge_lost(struct apply *a, size_t i)
+static void classify_lost(struct apply *a, size_t i)
 {
 	const struct vfs_difference *d = &a->d.list[i];
 	size_t n = strlen(d->path);
@@ -157,9 +157,9 @@ static void judge_lost(struct apply *a, size_t i)
 		if (strncmp(a->d.list[j].path, d->path, n) != 0 ||
 		    a->d.list[j].path[n] != '/')
 			break;
-		if (a->d.verdict[j] == LEAVE)
+		if (a->d.decision[j] == SKIP)
 			continue;
-		a->d.verdict[i] = conflict(a, d);
+		a->d.decision[i] = conflict(a, d);
 		break;
 	}
 }
@@ -316,15 +316,15 @@ static int apply_change(struct apply *a, const struct vfs_difference *d,
 	return rc;
 }
 
-static int judge_all(struct apply *a, struct err *e)
+static int classify_all(struct apply *a, struct err *e)
 {
 	for (size_t i = 0; i < a->d.n; i++) {
-		a->d.verdict[i] = classify_change(a, &a->d.list[i], e);
-		if (a->d.verdict[i] < 0)
+		a->d.decision[i] = classify_change(a, &a->d.list[i], e);
+		if (a->d.decision[i] < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < a->d.n; i++)
-		judge_lost(a, i);
+		classify_lost(a, i);
 	return 0;
 }
 
@@ -370,7 +370,7 @@ static int keep_moved(struct apply *a, struct err *e)
 	for (size_t i = 0; rc == 0 && i < a->d.n; i++) {
 		if (i % KEEP_BATCH == KEEP_BATCH - 1)
 			rc = vfs_commit(a->v, e) ? -1 : vfs_begin(a->v, e);
-		if (rc == 0 && a->d.verdict[i] == TAKE)
+		if (rc == 0 && a->d.decision[i] == APPLY)
 			rc = keep_if_moved(a, &a->d.list[i], e);
 	}
 	if (rc && vfs_in_batch(a->v))
@@ -380,20 +380,20 @@ static int keep_moved(struct apply *a, struct err *e)
 
 static int carry_out(struct apply *a, struct err *e)
 {
-	if (judge_all(a, e))
+	if (classify_all(a, e))
 		return -1;
-	if (a->m->conflicts && a->m->settle == VFS_SETTLE_NOT)
+	if (a->m->conflicts && a->m->strategy == VFS_STRATEGY_NONE)
 		return in_conflict(a, e);
 	if (keep_moved(a, e))
 		return -1;
 	for (size_t i = 0; i < a->d.n; i++) {
-		if (a->d.verdict[i] != TAKE)
+		if (a->d.decision[i] != APPLY)
 			continue;
 		if (apply_change(a, &a->d.list[i], e))
 			return -1;
 		a->m->taken++;
-		if (a->m->tell)
-			a->m->tell(a->m->arg, &a->d.list[i], false);
+		if (a->m->report)
+			a->m->report(a->m->arg, &a->d.list[i], false);
 	}
 	return 0;
 }
@@ -450,7 +450,7 @@ static int others_did(struct vfs *v, int64_t since, struct err *e)
 	return n < 0 ? -1 : found;
 }
 
-static int settle_in(struct vfs *v, int64_t since, struct err *e)
+static int finish_apply(struct vfs *v, int64_t since, struct err *e)
 {
 	int others = others_did(v, since, e);
 
@@ -502,7 +502,7 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	if (rc || tx_begin(v, e))
 		return -1;
 	sql_bulk_begin(v->db);
-	rc = tx_end(v, settle_in(v, since, e), e);
+	rc = tx_end(v, finish_apply(v, since, e), e);
 	sql_bulk_end(v->db);
 	return rc;
 }

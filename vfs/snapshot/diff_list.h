@@ -9,7 +9,7 @@
 struct diff_list {
 	struct arena mem;
 	struct vfs_difference *list;
-	int *verdict; /* of each: 1 to apply it, 0 to skip it */
+	int *decision; /* of each: 1 to apply it, 0 to skip it */
 	size_t n, cap;
 };
 

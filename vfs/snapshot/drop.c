@@ -12,11 +12,14 @@
 static const struct {
 	unsigned list, hand, drop;
 } tables[] = {
-	{Q_VFS_GOING_INODES, Q_VFS_GOING_INODE_HAND, Q_VFS_GOING_INODE_DROP},
-	{Q_VFS_GOING_CHUNKS, Q_VFS_GOING_CHUNK_HAND, Q_VFS_GOING_CHUNK_DROP},
-	{Q_VFS_GOING_DENTRIES, Q_VFS_GOING_DENTRY_HAND,
-	 Q_VFS_GOING_DENTRY_DROP},
-	{Q_VFS_GOING_XATTRS, Q_VFS_GOING_XATTR_HAND, Q_VFS_GOING_XATTR_DROP},
+	{Q_VFS_DROPPED_INODES, Q_VFS_DROPPED_INODE_PASS,
+	 Q_VFS_DROPPED_INODE_DELETE},
+	{Q_VFS_DROPPED_CHUNKS, Q_VFS_DROPPED_CHUNK_PASS,
+	 Q_VFS_DROPPED_CHUNK_DELETE},
+	{Q_VFS_DROPPED_DENTRIES, Q_VFS_DROPPED_DENTRY_PASS,
+	 Q_VFS_DROPPED_DENTRY_DELETE},
+	{Q_VFS_DROPPED_XATTRS, Q_VFS_DROPPED_XATTR_PASS,
+	 Q_VFS_DROPPED_XATTR_DELETE},
 };
 
 #define TABLES ((int)(sizeof tables / sizeof tables[0]))
@@ -29,7 +32,7 @@ static int hide(struct vfs *v, const char *name, struct err *e)
 
 	if (snapshot_find(v, name, &snap, e))
 		return -1;
-	snprintf(hidden, sizeof hidden, ".going-%lld", (long long)snap.id);
+	snprintf(hidden, sizeof hidden, ".dropped-%lld", (long long)snap.id);
 	in = (struct vfs_snap_hide_in){snap.id, hidden};
 	return sql_exec(v->db, Q_VFS_SNAP_HIDE, &in, e) < 0 ? -1 : 0;
 }
@@ -144,12 +147,12 @@ static void notice(struct vfs *v, struct vfs_drop *d)
 static int drop_some(struct vfs *v, struct vfs_drop *d, int64_t count,
 		     struct err *e)
 {
-	struct vfs_snap_going_in in = {v->ns};
-	struct vfs_snap_going_row going;
+	struct vfs_snap_dropped_in in = {v->ns};
+	struct vfs_snap_dropped_row going;
 	struct vfs_snap_row older = {0};
 	struct vfs_key key = {.id = v->ns};
 	struct arena mem = {0};
-	int rc = sql_get(v->db, Q_VFS_SNAP_GOING, &in, &going, NULL, e);
+	int rc = sql_get(v->db, Q_VFS_SNAP_DROPPED, &in, &going, NULL, e);
 
 	d->more = false;
 	if (rc <= 0)

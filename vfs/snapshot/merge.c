@@ -191,32 +191,32 @@ static int classify_change(struct plan *p, const struct vfs_difference *d,
 	if (agreed)
 		return 1;
 	p->m->conflicts++;
-	if (p->m->tell)
-		p->m->tell(p->m->arg, d, true);
-	return p->m->settle == VFS_SETTLE_FORK;
+	if (p->m->report)
+		p->m->report(p->m->arg, d, true);
+	return p->m->strategy == VFS_STRATEGY_FORK;
 }
 
 /* Everything is examined before anything is applied. */
 static int carry_out(struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->d.n; i++) {
-		p->d.verdict[i] = classify_change(p, &p->d.list[i], e);
-		if (p->d.verdict[i] < 0)
+		p->d.decision[i] = classify_change(p, &p->d.list[i], e);
+		if (p->d.decision[i] < 0)
 			return -1;
 	}
-	if (p->m->conflicts && p->m->settle == VFS_SETTLE_NOT)
+	if (p->m->conflicts && p->m->strategy == VFS_STRATEGY_NONE)
 		return err_set(e, ERR_CONFLICT,
 			       "%lld paths changed on both sides; nothing was "
 			       "merged",
 			       (long long)p->m->conflicts);
 	for (size_t i = 0; i < p->d.n; i++) {
-		if (!p->d.verdict[i])
+		if (!p->d.decision[i])
 			continue;
 		if (merge_change(p, &p->d.list[i], e))
 			return -1;
 		p->m->taken++;
-		if (p->m->tell)
-			p->m->tell(p->m->arg, &p->d.list[i], false);
+		if (p->m->report)
+			p->m->report(p->m->arg, &p->d.list[i], false);
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@
  * changed in the fork since then is applied to the parent, with shared
  * contents, unless the parent changed the same path differently. That is a
  * conflict: then nothing is changed, and every conflict is reported, unless
- * `settle` says which side wins. Afterwards the fork's base is its current
+ * `strategy` says which side wins. Afterwards the fork's base is its current
  * state.
  *
  * A namespace is applied to its lower directory in the same way: a host file
@@ -20,18 +20,19 @@
  */
 struct vfs;
 
-enum vfs_settle { VFS_SETTLE_NOT, VFS_SETTLE_PARENT, VFS_SETTLE_FORK };
+enum vfs_strategy { VFS_STRATEGY_NONE, VFS_STRATEGY_PARENT, VFS_STRATEGY_FORK };
 
 struct vfs_merge {
-	enum vfs_settle settle;
+	enum vfs_strategy strategy;
 	/* Called for each path that was applied, or is in conflict; may be
 	 * NULL. */
-	void (*tell)(void *arg, const struct vfs_difference *d, bool conflict);
+	void (*report)(void *arg, const struct vfs_difference *d,
+		       bool conflict);
 	void *arg;
 	int64_t taken, conflicts; /* out */
 };
 
-/* ERR_CONFLICT if there are conflicts and `settle` does not resolve them. */
+/* ERR_CONFLICT if there are conflicts and `strategy` does not resolve them. */
 int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e);
 int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e);
 

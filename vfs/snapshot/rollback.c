@@ -10,7 +10,7 @@ static int exec_on_range(struct vfs *v, unsigned query,
 	return sql_exec(v->db, query, r, e) < 0 ? -1 : 0;
 }
 
-static int let_go_of(struct vfs *v, int64_t blob, struct err *e)
+static int unref_content(struct vfs *v, int64_t blob, struct err *e)
 {
 	return blob == OPT_NONE ? 0 : blob_unref(v, blob, e);
 }
@@ -24,7 +24,7 @@ static int put_back_inode(struct vfs *v, int64_t id, int64_t snap,
 	struct node now;
 	int found = node_find(v, id & INO_MASK, &now, e);
 
-	if (found < 0 || (found && let_go_of(v, now.blob, e)) ||
+	if (found < 0 || (found && unref_content(v, now.blob, e)) ||
 	    sql_exec(v->db, Q_VFS_BACK_INODE, &key, e) < 0)
 		return -1;
 	return sql_exec(v->db, Q_VFS_UNDO_INODE_DROP, &key, e) < 0 ? -1 : 0;
@@ -55,7 +55,7 @@ static int put_back_chunk(struct vfs *v, struct vfs_key key, struct err *e)
 	struct vfs_chunk_get_row now = {.blob = OPT_NONE};
 
 	if (sql_get(v->db, Q_VFS_CHUNK_GET, &key, &now, NULL, e) < 0 ||
-	    let_go_of(v, now.blob, e) ||
+	    unref_content(v, now.blob, e) ||
 	    sql_exec(v->db,
 		     key.blob == OPT_NONE ? Q_VFS_CHUNK_DROP : Q_VFS_CHUNK_PUT,
 		     &key, e) < 0)
@@ -119,7 +119,7 @@ static int drop_inodes(struct vfs *v, const struct vfs_range *r, struct err *e)
 		for (int i = 0; rc == 0 && i < n; i++) {
 			struct vfs_key key = {.id = rows[i].id};
 
-			if (let_go_of(v, rows[i].blob, e) ||
+			if (unref_content(v, rows[i].blob, e) ||
 			    sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0)
 				rc = -1;
 		}
@@ -142,7 +142,7 @@ static int drop_chunks(struct vfs *v, const struct vfs_range *r, struct err *e)
 			struct vfs_key key = {.id = rows[i].id,
 					      .idx = rows[i].idx};
 
-			if (let_go_of(v, rows[i].blob, e) ||
+			if (unref_content(v, rows[i].blob, e) ||
 			    sql_exec(v->db, Q_VFS_CHUNK_DROP, &key, e) < 0)
 				rc = -1;
 		}

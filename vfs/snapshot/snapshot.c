@@ -165,17 +165,17 @@ static int forget(struct vfs *v, int64_t snap, struct err *e)
 
 /* An older snapshot also needs what this one kept, if it contains the object
  * and has not kept it itself. */
-static int hand_down(struct vfs *v, int64_t snap,
-		     const struct vfs_snap_row *older, struct err *e)
+static int pass_to_older(struct vfs *v, int64_t snap,
+			 const struct vfs_snap_row *older, struct err *e)
 {
 	struct vfs_range r = under(v, snap);
 
 	r.hi = r.lo + older->next_ino;
 	r.to = older->id;
-	return exec_on_range(v, Q_VFS_HAND_INODES, &r, e) ||
-			       exec_on_range(v, Q_VFS_HAND_DENTRIES, &r, e) ||
-			       exec_on_range(v, Q_VFS_HAND_CHUNKS, &r, e) ||
-			       exec_on_range(v, Q_VFS_HAND_XATTRS, &r, e)
+	return exec_on_range(v, Q_VFS_PASS_INODES, &r, e) ||
+			       exec_on_range(v, Q_VFS_PASS_DENTRIES, &r, e) ||
+			       exec_on_range(v, Q_VFS_PASS_CHUNKS, &r, e) ||
+			       exec_on_range(v, Q_VFS_PASS_XATTRS, &r, e)
 		       ? -1
 		       : 0;
 }
@@ -188,7 +188,7 @@ int snapshot_drop(struct vfs *v, int64_t snap, struct err *e)
 	int found = sql_get(v->db, Q_VFS_SNAP_BEFORE, &key, &older, &mem, e);
 
 	arena_fini(&mem);
-	if (found < 0 || (found && hand_down(v, snap, &older, e)) ||
+	if (found < 0 || (found && pass_to_older(v, snap, &older, e)) ||
 	    forget(v, snap, e))
 		return -1;
 	if (snap != v->keep)

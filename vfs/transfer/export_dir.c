@@ -161,7 +161,7 @@ static int dress(const struct writer *w, int dir, const char *name,
 	return 0;
 }
 
-static void keep_late(struct writer *w, const struct vfs_found *f)
+static void defer_attributes(struct writer *w, const struct vfs_found *f)
 {
 	if (w->nlate == w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 256;
@@ -176,7 +176,7 @@ static void keep_late(struct writer *w, const struct vfs_found *f)
 static int put_dir(struct writer *w, int dir, const char *name,
 		   const struct vfs_found *f, struct err *e)
 {
-	keep_late(w, f);
+	defer_attributes(w, f);
 	if (mkdirat(dir, name, 0700) && errno != EEXIST)
 		return err_errno_set(e, "%s", f->path);
 	return 0;
@@ -216,7 +216,7 @@ static int put_dir_entry(void *arg, const struct vfs_found *f, struct err *e)
 	const char *name;
 	int dir, rc;
 
-	if (vfs_leaves_out(w->p, f->attr.mode))
+	if (vfs_skips_device(w->p, f->attr.mode))
 		return 0;
 	w->p->nodes++;
 	vfs_transfer_report(w->p);
@@ -224,7 +224,7 @@ static int put_dir_entry(void *arg, const struct vfs_found *f, struct err *e)
 		if (!S_ISDIR(f->attr.mode))
 			return err_set(e, ERR_NOTDIR,
 				       "only a directory can be exported");
-		keep_late(w, f);
+		defer_attributes(w, f);
 		return 0;
 	}
 	dir = parent_of(w, f->path, &name, e);

@@ -140,7 +140,7 @@ static int put_tar_entry(void *arg, const struct vfs_found *f, struct err *e)
 
 	if (S_ISSOCK(f->attr.mode)) /* tar has no sockets */
 		return 0;
-	if (vfs_leaves_out(w->p, f->attr.mode))
+	if (vfs_skips_device(w->p, f->attr.mode))
 		return 0;
 	if (is_lost(w, f, &rc, e))
 		return rc;

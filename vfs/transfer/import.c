@@ -137,7 +137,8 @@ static int parent_of(struct import *im, const char *path, const char **name,
 	return 0;
 }
 
-static void keep_late(struct import *im, int64_t ino, const struct vfs_attr *a)
+static void defer_attributes(struct import *im, int64_t ino,
+			     const struct vfs_attr *a)
 {
 	if (im->nlate == im->cap) {
 		im->cap = im->cap ? im->cap * 2 : 256;
@@ -252,7 +253,7 @@ int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 	if (item->same_as)
 		*ino = item->same_as;
 	if (dir)
-		keep_late(im, *ino, &item->attr);
+		defer_attributes(im, *ino, &item->attr);
 	im->port->nodes++;
 	im->pending++;
 	arena_reset(&im->mem);
@@ -298,7 +299,7 @@ int import_wrong(const char *file, struct err *e)
 	return err_wrap(e, "%s", file);
 }
 
-static int set_late(struct import *im, struct err *e)
+static int set_deferred(struct import *im, struct err *e)
 {
 	for (size_t i = im->nlate; i > 0; i--) {
 		struct vfs_attr a = {.accessed = im->late[i - 1].accessed,
@@ -314,7 +315,7 @@ static int set_late(struct import *im, struct err *e)
 int import_end(struct import *im, int rc, struct err *e)
 {
 	if (rc == 0)
-		rc = set_late(im, e);
+		rc = set_deferred(im, e);
 	rc = end_part(im, rc, e);
 	sql_bulk_end(im->v->db);
 	arena_fini(&im->mem);

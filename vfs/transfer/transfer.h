@@ -28,7 +28,7 @@ struct vfs_transfer {
 	bool keep_setuid; /* out: see vfs_mode_out */
 	bool devices;     /* out: also device nodes, to a directory or tar */
 	/* Called often with what was done so far. May be NULL. */
-	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
+	void (*report)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */
 	int64_t lost;         /* out: files that the lower directory has lost */
@@ -37,7 +37,7 @@ struct vfs_transfer {
 
 /* As root, a device node gives its owner access to the device. Device nodes of
  * an agent are skipped and counted unless they are requested. */
-static inline bool vfs_leaves_out(struct vfs_transfer *p, mode_t mode)
+static inline bool vfs_skips_device(struct vfs_transfer *p, mode_t mode)
 {
 	if (p->devices || !(S_ISCHR(mode) || S_ISBLK(mode)))
 		return false;
@@ -56,8 +56,8 @@ static inline mode_t vfs_mode_out(mode_t mode, bool keep_setuid)
 
 static inline void vfs_transfer_report(const struct vfs_transfer *p)
 {
-	if (p->tell)
-		p->tell(p->arg, p->nodes, p->bytes);
+	if (p->report)
+		p->report(p->arg, p->nodes, p->bytes);
 }
 
 /* The end of an export: skipped files are a failure. */

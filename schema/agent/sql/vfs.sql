@@ -44,10 +44,10 @@ SELECT coalesce(sum(size), 0) AS bytes, count(*) AS files
 FROM vfs_inode WHERE id >= :lo AND id < :hi AND NOT flags & 4;
 
 -- row vfs_inode_row (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
---                    accessed i64, modified i64, changed i64, born i64, rdev i64,
+--                    accessed i64, modified i64, changed i64, created i64, rdev i64,
 --                    flags i64, parent i64, name blob, blob opt, lower_size opt)
 -- columns vfs_inode_columns
-id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+id, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev, flags,
 	parent, name, blob, lower_size
 
 -- query vfs_inode_get (vfs_key) -> vfs_inode_row
@@ -67,7 +67,7 @@ LIMIT 1;
 
 -- query vfs_child (vfs_key) -> vfs_inode_row
 -- The node that a name leads to.
-SELECT i.id, mode, nlink, uid, gid, size, accessed, modified, changed, born,
+SELECT i.id, mode, nlink, uid, gid, size, accessed, modified, changed, created,
 	rdev, flags, parent, i.name, blob, lower_size
 FROM vfs_dentry AS d JOIN vfs_inode AS i
 	ON i.id = (d.dir & ~1099511627775) | d.ino
@@ -77,12 +77,12 @@ WHERE d.dir = :id AND d.name = :name;
 SELECT coalesce(max(id), :lo) AS n FROM vfs_inode WHERE id >= :lo AND id < :hi;
 
 -- query vfs_inode_add (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
---                      accessed i64, modified i64, changed i64, born i64, rdev i64,
+--                      accessed i64, modified i64, changed i64, created i64, rdev i64,
 --                      flags i64, parent i64, name blob, blob opt, lower_size opt,
 --                      target blob)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
-	born, rdev, flags, parent, name, blob, lower_size, target)
-VALUES (:id, :mode, :nlink, :uid, :gid, :size, :accessed, :modified, :changed, :born,
+	created, rdev, flags, parent, name, blob, lower_size, target)
+VALUES (:id, :mode, :nlink, :uid, :gid, :size, :accessed, :modified, :changed, :created,
 	:rdev, :flags, :parent, :name, :blob, :lower_size, :target);
 
 -- query vfs_inode_save (vfs_inode_row)
@@ -107,9 +107,9 @@ LIMIT 1;
 
 -- query vfs_undo_inode (vfs_key)
 INSERT OR IGNORE INTO vfs_undo_inode (id, snap, mode, nlink, uid, gid, size,
-	accessed, modified, changed, born, rdev, flags, parent, name, blob, lower_size,
+	accessed, modified, changed, created, rdev, flags, parent, name, blob, lower_size,
 	target)
-SELECT id, :snap, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
+SELECT id, :snap, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev,
 	flags, parent, name, blob, lower_size, target
 FROM vfs_inode WHERE id = :id;
 

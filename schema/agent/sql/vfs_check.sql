@@ -1,4 +1,4 @@
--- What fsck looks for, and how it is mended: one pair for each row of
+-- What fsck looks for, and how it is repaired: one pair for each row of
 -- vfs/check/check.def. Each finds in all namespaces of the file.
 
 -- What all checks of a group would find (not how much): 0 if nothing. The checks
@@ -49,18 +49,18 @@ SELECT coalesce(sum(c <> coalesce(s.refs, 1)), 0) + (count(*) <> (SELECT
 SELECT count(DISTINCT id >> 40) AS n FROM vfs_inode WHERE id >> 40 NOT IN
 	(SELECT id FROM vfs_ns);
 
--- query vfs_mend_ns
+-- query vfs_repair_ns
 INSERT INTO vfs_ns (id, name, made_at)
-SELECT id >> 40, 'lost-' || (id >> 40), min(born) FROM vfs_inode WHERE id >>
+SELECT id >> 40, 'lost-' || (id >> 40), min(created) FROM vfs_inode WHERE id >>
 	40 NOT IN (SELECT id FROM vfs_ns) GROUP BY 1;
 
 -- query vfs_find_root -> vfs_number
 SELECT count(*) AS n FROM vfs_ns WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
 	WHERE vfs_inode.id = (vfs_ns.id << 40) | 1);
 
--- query vfs_mend_root
+-- query vfs_repair_root
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,
-	changed, born, rdev, flags, parent, name)
+	changed, created, rdev, flags, parent, name)
 SELECT (id << 40) | 1, 16877, 2, 0, 0, 0, made_at, made_at, made_at, made_at,
 	0, 0, 1, x'' FROM vfs_ns
 WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE vfs_inode.id = (vfs_ns.id <<
@@ -71,7 +71,7 @@ WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE vfs_inode.id = (vfs_ns.id <<
 SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 NOT IN (4096, 8192,
 	16384, 24576, 32768, 40960, 49152) OR mode & ~65535;
 
--- query vfs_mend_type
+-- query vfs_repair_type
 UPDATE vfs_inode SET mode = CASE WHEN id IN (SELECT dir FROM vfs_dentry) THEN
 	16832 WHEN target IS NOT NULL THEN 41471 ELSE 33152 END
 WHERE mode & 61440 NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152) OR
@@ -81,7 +81,7 @@ WHERE mode & 61440 NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152) OR
 SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 = 40960 AND
 	coalesce(length(target), 0) NOT BETWEEN 1 AND 4095;
 
--- query vfs_mend_target
+-- query vfs_repair_target
 -- A link to nowhere can be told only as a file.
 UPDATE vfs_inode SET mode = 33152, size = 0, target = NULL
 WHERE mode & 61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND
@@ -91,7 +91,7 @@ WHERE mode & 61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND
 SELECT count(*) AS n FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255
 	OR name IN (x'2e', x'2e2e') OR instr(name, x'2f') OR instr(name, x'00');
 
--- query vfs_mend_name
+-- query vfs_repair_name
 DELETE FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255 OR name IN
 	(x'2e', x'2e2e') OR instr(name, x'2f') OR instr(name, x'00');
 
@@ -99,7 +99,7 @@ DELETE FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255 OR name IN
 SELECT count(*) AS n FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
 	WHERE id = (dir & ~1099511627775) | ino);
 
--- query vfs_mend_dentry_node
+-- query vfs_repair_dentry_node
 DELETE FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE id =
 	(dir & ~1099511627775) | ino);
 
@@ -107,7 +107,7 @@ DELETE FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE id =
 SELECT count(*) AS n FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
 	WHERE id = dir AND (mode & 61440) = 16384);
 
--- query vfs_mend_dentry_dir
+-- query vfs_repair_dentry_dir
 DELETE FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE id =
 	dir AND (mode & 61440) = 16384);
 
@@ -115,7 +115,7 @@ DELETE FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE id =
 SELECT count(*) AS n FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir
 	& ~1099511627775) | d.ino WHERE d.type <> i.mode >> 12;
 
--- query vfs_mend_dentry_type
+-- query vfs_repair_dentry_type
 UPDATE vfs_dentry SET type = (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir
 	& ~1099511627775) | ino)
 WHERE type <> (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir &
@@ -127,7 +127,7 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM vfs_dentry WHERE type = 4 AND ino
 	<> 1 GROUP BY (dir & ~1099511627775) | ino HAVING count(*) > 1)) + (SELECT
 	count(*) FROM vfs_dentry WHERE ino = 1) AS n;
 
--- query vfs_mend_dir_names
+-- query vfs_repair_dir_names
 -- The name that the directory itself knows stays.
 DELETE FROM vfs_dentry WHERE ino = 1 OR (dir, name) IN (SELECT dir, name FROM
 	(SELECT d.dir, d.name, row_number() OVER (PARTITION BY d.dir &
@@ -138,20 +138,20 @@ DELETE FROM vfs_dentry WHERE ino = 1 OR (dir, name) IN (SELECT dir, name FROM
 -- query vfs_find_chunk_node -> vfs_number
 SELECT count(*) AS n FROM vfs_chunk WHERE id NOT IN (SELECT id FROM vfs_inode);
 
--- query vfs_mend_chunk_node
+-- query vfs_repair_chunk_node
 DELETE FROM vfs_chunk WHERE id NOT IN (SELECT id FROM vfs_inode);
 
 -- query vfs_find_xattr_node -> vfs_number
 SELECT count(*) AS n FROM vfs_xattr WHERE id NOT IN (SELECT id FROM vfs_inode);
 
--- query vfs_mend_xattr_node
+-- query vfs_repair_xattr_node
 DELETE FROM vfs_xattr WHERE id NOT IN (SELECT id FROM vfs_inode);
 
 -- query vfs_find_xattr_flag -> vfs_number
 SELECT count(*) AS n FROM vfs_inode WHERE NOT flags & 1 AND id IN (SELECT id
 	FROM vfs_xattr);
 
--- query vfs_mend_xattr_flag
+-- query vfs_repair_xattr_flag
 UPDATE vfs_inode SET flags = flags | 1 WHERE NOT flags & 1 AND id IN (SELECT
 	id FROM vfs_xattr);
 
@@ -159,41 +159,41 @@ UPDATE vfs_inode SET flags = flags | 1 WHERE NOT flags & 1 AND id IN (SELECT
 SELECT count(*) AS n FROM vfs_undo_inode WHERE snap NOT IN (SELECT id FROM
 	vfs_snap);
 
--- query vfs_mend_undo_inode
+-- query vfs_repair_undo_inode
 DELETE FROM vfs_undo_inode WHERE snap NOT IN (SELECT id FROM vfs_snap);
 
 -- query vfs_find_undo_dentry -> vfs_number
 SELECT count(*) AS n FROM vfs_undo_dentry WHERE snap NOT IN (SELECT id FROM
 	vfs_snap);
 
--- query vfs_mend_undo_dentry
+-- query vfs_repair_undo_dentry
 DELETE FROM vfs_undo_dentry WHERE snap NOT IN (SELECT id FROM vfs_snap);
 
 -- query vfs_find_undo_chunk -> vfs_number
 SELECT count(*) AS n FROM vfs_undo_chunk WHERE snap NOT IN (SELECT id FROM
 	vfs_snap);
 
--- query vfs_mend_undo_chunk
+-- query vfs_repair_undo_chunk
 DELETE FROM vfs_undo_chunk WHERE snap NOT IN (SELECT id FROM vfs_snap);
 
 -- query vfs_find_undo_xattr -> vfs_number
 SELECT count(*) AS n FROM vfs_undo_xattr WHERE snap NOT IN (SELECT id FROM
 	vfs_snap);
 
--- query vfs_mend_undo_xattr
+-- query vfs_repair_undo_xattr
 DELETE FROM vfs_undo_xattr WHERE snap NOT IN (SELECT id FROM vfs_snap);
 
 -- query vfs_find_snap_ns -> vfs_number
 SELECT count(*) AS n FROM vfs_snap WHERE ns NOT IN (SELECT id FROM vfs_ns);
 
--- query vfs_mend_snap_ns
+-- query vfs_repair_snap_ns
 DELETE FROM vfs_snap WHERE ns NOT IN (SELECT id FROM vfs_ns);
 
 -- query vfs_find_snap_newest -> vfs_number
 SELECT count(*) AS n FROM vfs_ns WHERE snap <> coalesce((SELECT max(id) FROM
 	vfs_snap WHERE ns = vfs_ns.id), 0);
 
--- query vfs_mend_snap_newest
+-- query vfs_repair_snap_newest
 UPDATE vfs_ns SET snap = coalesce((SELECT max(id) FROM vfs_snap WHERE ns =
 	vfs_ns.id), 0),
 	next_ino = coalesce((SELECT next_ino FROM vfs_snap WHERE ns = vfs_ns.id ORDER
@@ -204,7 +204,7 @@ WHERE snap <> coalesce((SELECT max(id) FROM vfs_snap WHERE ns = vfs_ns.id), 0);
 SELECT count(*) AS n FROM vfs_inode WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
--- query vfs_mend_inode_blob
+-- query vfs_repair_inode_blob
 UPDATE vfs_inode SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
@@ -212,14 +212,14 @@ UPDATE vfs_inode SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 SELECT count(*) AS n FROM vfs_chunk WHERE blob NOT IN (SELECT id FROM
 	vfs_blob);
 
--- query vfs_mend_chunk_blob
+-- query vfs_repair_chunk_blob
 DELETE FROM vfs_chunk WHERE blob NOT IN (SELECT id FROM vfs_blob);
 
 -- query vfs_find_undo_inode_blob -> vfs_number
 SELECT count(*) AS n FROM vfs_undo_inode WHERE blob IS NOT NULL AND blob NOT
 	IN (SELECT id FROM vfs_blob);
 
--- query vfs_mend_undo_inode_blob
+-- query vfs_repair_undo_inode_blob
 UPDATE vfs_undo_inode SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
@@ -227,7 +227,7 @@ UPDATE vfs_undo_inode SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 SELECT count(*) AS n FROM vfs_undo_chunk WHERE blob IS NOT NULL AND blob NOT
 	IN (SELECT id FROM vfs_blob);
 
--- query vfs_mend_undo_chunk_blob
+-- query vfs_repair_undo_chunk_blob
 UPDATE vfs_undo_chunk SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
@@ -235,7 +235,7 @@ UPDATE vfs_undo_chunk SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 SELECT count(*) AS n FROM vfs_inode WHERE lower_size IS NOT NULL AND id NOT IN
 	(SELECT id FROM vfs_lower);
 
--- query vfs_mend_host
+-- query vfs_repair_host
 UPDATE vfs_inode SET lower_size = NULL WHERE lower_size IS NOT NULL AND id NOT IN
 	(SELECT id FROM vfs_lower);
 
@@ -248,7 +248,7 @@ SELECT count(*) AS n FROM vfs_inode AS i WHERE size < 0 OR (mode & 61440 =
 	length(data))) FROM vfs_chunk AS c JOIN vfs_blob AS b ON b.id = c.blob WHERE
 	c.id = i.id), 0)));
 
--- query vfs_mend_size
+-- query vfs_repair_size
 UPDATE vfs_inode AS i SET size = CASE mode & 61440 WHEN 40960 THEN
 	length(target) WHEN 32768 THEN max(size, 0, coalesce((SELECT coalesce(raw,
 	length(data)) FROM vfs_blob AS b WHERE b.id = i.blob), 0), coalesce((SELECT
@@ -272,7 +272,7 @@ SELECT count(*) AS n FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir
 	& ~1099511627775) | d.ino WHERE d.type = 4 AND (i.parent <> d.dir &
 	1099511627775 OR i.name <> d.name);
 
--- query vfs_mend_dir_parent
+-- query vfs_repair_dir_parent
 UPDATE vfs_inode SET parent = d.dir & 1099511627775, name = d.name FROM
 	vfs_dentry AS d
 WHERE vfs_inode.id = (d.dir & ~1099511627775) | d.ino AND d.type = 4 AND
@@ -283,7 +283,7 @@ SELECT count(*) AS n FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*)
 	AS c FROM vfs_dentry WHERE type <> 4 GROUP BY 1) AS n JOIN vfs_inode AS i ON
 	i.id = n.id WHERE i.nlink <> n.c;
 
--- query vfs_mend_file_links
+-- query vfs_repair_file_links
 UPDATE vfs_inode SET nlink = n.c
 FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*) AS c FROM vfs_dentry
 	WHERE type <> 4 GROUP BY 1) AS n
@@ -295,7 +295,7 @@ SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN (SELECT dir, count(*) AS c
 	(i.mode & 61440) = 16384 AND i.nlink > 0 AND NOT i.flags & 2 AND i.nlink <> 2
 	+ coalesce(n.c, 0);
 
--- query vfs_mend_dir_links
+-- query vfs_repair_dir_links
 UPDATE vfs_inode SET nlink = 2 + (SELECT count(*) FROM vfs_dentry WHERE dir =
 	vfs_inode.id AND type = 4)
 WHERE (mode & 61440) = 16384 AND nlink > 0 AND NOT flags & 2;
@@ -304,7 +304,7 @@ WHERE (mode & 61440) = 16384 AND nlink > 0 AND NOT flags & 2;
 SELECT count(*) AS n FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id
 	FROM vfs_orphan);
 
--- query vfs_mend_orphan
+-- query vfs_repair_orphan
 INSERT INTO vfs_orphan (id, pid, start)
 SELECT id, 0, 1 FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id FROM
 	vfs_orphan);
@@ -313,7 +313,7 @@ SELECT id, 0, 1 FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id FROM
 SELECT count(*) AS n FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode
 	WHERE nlink = 0);
 
--- query vfs_mend_orphan_named
+-- query vfs_repair_orphan_named
 DELETE FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode WHERE nlink =
 	0);
 
@@ -324,7 +324,7 @@ SELECT count(*) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
 	r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b WHERE c <> coalesce(s.refs, 1);
 
--- query vfs_mend_share
+-- query vfs_repair_share
 INSERT OR REPLACE INTO vfs_blob_refs (blob, refs)
 SELECT b, count(*) FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob
 	FROM vfs_chunk
@@ -337,7 +337,7 @@ SELECT count(*) AS n FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN (SELECT b
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
 
--- query vfs_mend_share_one
+-- query vfs_repair_share_one
 DELETE FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN (SELECT b FROM (SELECT
 	blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
@@ -349,7 +349,7 @@ SELECT count(*) AS n FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
 
--- query vfs_mend_blob_unused
+-- query vfs_repair_blob_unused
 DELETE FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob AS b FROM
 	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
@@ -362,7 +362,7 @@ SELECT count(*) AS n FROM vfs_ns WHERE (max_bytes OR max_files) AND
 	(SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 = vfs_ns.id AND
 	NOT flags & 4));
 
--- query vfs_mend_usage
+-- query vfs_repair_usage
 UPDATE vfs_ns SET used_bytes = (SELECT coalesce(sum(size), 0) FROM vfs_inode
 	WHERE vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4),
 	used_files = (SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 =

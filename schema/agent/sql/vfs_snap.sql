@@ -50,19 +50,19 @@ DELETE FROM vfs_undo_xattr WHERE id >= :lo AND id < :hi AND snap = :snap;
 
 -- A snapshot goes: what it kept, an older one may need too, unless that has its
 -- own (then the row stays behind and is let go). hi: end of what the older has.
--- query vfs_hand_inodes (vfs_range)
+-- query vfs_pass_inodes (vfs_range)
 UPDATE OR IGNORE vfs_undo_inode SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
 
--- query vfs_hand_dentries (vfs_range)
+-- query vfs_pass_dentries (vfs_range)
 UPDATE OR IGNORE vfs_undo_dentry SET snap = :to
 WHERE dir >= :lo AND dir < :hi AND snap = :snap;
 
--- query vfs_hand_chunks (vfs_range)
+-- query vfs_pass_chunks (vfs_range)
 UPDATE OR IGNORE vfs_undo_chunk SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
 
--- query vfs_hand_xattrs (vfs_range)
+-- query vfs_pass_xattrs (vfs_range)
 UPDATE OR IGNORE vfs_undo_xattr SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
 
@@ -75,58 +75,58 @@ WHERE id >= :lo AND id < :hi AND snap = :snap;
 -- query vfs_snap_hide (id i64, name text)
 UPDATE vfs_snap SET hidden = 1, name = :name WHERE id = :id;
 
--- query vfs_snap_going (ns i64) -> (id i64, next_ino i64)
+-- query vfs_snap_dropped (ns i64) -> (id i64, next_ino i64)
 SELECT id, next_ino FROM vfs_snap
-WHERE ns = :ns AND hidden AND name GLOB '.going-*' ORDER BY id LIMIT 1;
+WHERE ns = :ns AND hidden AND name GLOB '.dropped-*' ORDER BY id LIMIT 1;
 
--- query vfs_going_inodes (vfs_undo_after) -> vfs_undo_row
+-- query vfs_dropped_inodes (vfs_undo_after) -> vfs_undo_row
 SELECT id, 0 AS idx, x'' AS name, snap, blob FROM vfs_undo_inode
 WHERE (id, snap) > (:id, :snap) AND id < :hi ORDER BY id, snap LIMIT :count;
 
--- query vfs_going_chunks (vfs_undo_after) -> vfs_undo_row
+-- query vfs_dropped_chunks (vfs_undo_after) -> vfs_undo_row
 SELECT id, idx, x'' AS name, snap, blob FROM vfs_undo_chunk
 WHERE (id, idx, snap) > (:id, :idx, :snap) AND id < :hi
 ORDER BY id, idx, snap LIMIT :count;
 
--- query vfs_going_dentries (vfs_undo_after) -> vfs_undo_row
+-- query vfs_dropped_dentries (vfs_undo_after) -> vfs_undo_row
 SELECT dir AS id, 0 AS idx, name, snap, NULL AS blob FROM vfs_undo_dentry
 WHERE (dir, name, snap) > (:id, :name, :snap) AND dir < :hi
 ORDER BY dir, name, snap LIMIT :count;
 
--- query vfs_going_xattrs (vfs_undo_after) -> vfs_undo_row
+-- query vfs_dropped_xattrs (vfs_undo_after) -> vfs_undo_row
 SELECT id, 0 AS idx, name, snap, NULL AS blob FROM vfs_undo_xattr
 WHERE (id, name, snap) > (:id, :name, :snap) AND id < :hi
 ORDER BY id, name, snap LIMIT :count;
 
--- query vfs_going_inode_hand (vfs_undo_key)
+-- query vfs_dropped_inode_pass (vfs_undo_key)
 UPDATE OR IGNORE vfs_undo_inode SET snap = :to WHERE id = :id AND snap = :snap;
 
--- query vfs_going_inode_drop (vfs_undo_key)
+-- query vfs_dropped_inode_delete (vfs_undo_key)
 DELETE FROM vfs_undo_inode WHERE id = :id AND snap = :snap;
 
--- query vfs_going_chunk_hand (vfs_undo_key)
+-- query vfs_dropped_chunk_pass (vfs_undo_key)
 UPDATE OR IGNORE vfs_undo_chunk SET snap = :to WHERE id = :id AND idx = :idx AND snap = :snap;
 
--- query vfs_going_chunk_drop (vfs_undo_key)
+-- query vfs_dropped_chunk_delete (vfs_undo_key)
 DELETE FROM vfs_undo_chunk WHERE id = :id AND idx = :idx AND snap = :snap;
 
--- query vfs_going_dentry_hand (vfs_undo_key)
+-- query vfs_dropped_dentry_pass (vfs_undo_key)
 UPDATE OR IGNORE vfs_undo_dentry SET snap = :to WHERE dir = :id AND name = :name AND snap = :snap;
 
--- query vfs_going_dentry_drop (vfs_undo_key)
+-- query vfs_dropped_dentry_delete (vfs_undo_key)
 DELETE FROM vfs_undo_dentry WHERE dir = :id AND name = :name AND snap = :snap;
 
--- query vfs_going_xattr_hand (vfs_undo_key)
+-- query vfs_dropped_xattr_pass (vfs_undo_key)
 UPDATE OR IGNORE vfs_undo_xattr SET snap = :to WHERE id = :id AND name = :name AND snap = :snap;
 
--- query vfs_going_xattr_drop (vfs_undo_key)
+-- query vfs_dropped_xattr_delete (vfs_undo_key)
 DELETE FROM vfs_undo_xattr WHERE id = :id AND name = :name AND snap = :snap;
 
 -- Going back: the undo rows of one snapshot become the tree again.
 -- query vfs_back_inode (vfs_key)
 INSERT OR REPLACE INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,
-	changed, born, rdev, flags, parent, name, blob, lower_size, target)
-SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+	changed, created, rdev, flags, parent, name, blob, lower_size, target)
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev, flags,
 	parent, name, blob, lower_size, target
 FROM vfs_undo_inode WHERE id = :id AND snap = :snap;
 
@@ -175,8 +175,8 @@ DELETE FROM vfs_journal WHERE ns = :id
 -- tree, else the tree as that snapshot has it; hi bounds what it has.
 -- query vfs_fork_inodes (vfs_range)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
-	born, rdev, flags, parent, name, blob, lower_size, target)
-SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
+	created, rdev, flags, parent, name, blob, lower_size, target)
+SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev,
 	flags, parent, name, blob, lower_size, target
 FROM vfs_inode AS i
 WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
@@ -184,8 +184,8 @@ WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
 
 -- query vfs_fork_old_inodes (vfs_range)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
-	born, rdev, flags, parent, name, blob, lower_size, target)
-SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
+	created, rdev, flags, parent, name, blob, lower_size, target)
+SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev,
 	flags, parent, name, blob, lower_size, target
 FROM vfs_undo_inode AS u
 WHERE id >= :lo AND id < :hi AND snap = (SELECT min(snap)

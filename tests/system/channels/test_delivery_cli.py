@@ -46,9 +46,9 @@ def states_of(home, ident):
 
 
 def test_verbs_by_command(home):
-    mended = []
+    repaired = []
     plans = {"/yes": 200, "/no": 400, "/mute": "close", "/slow": "stall"}
-    r = receiver(home, lambda path, n: 200 if mended else plans[path])
+    r = receiver(home, lambda path, n: 200 if repaired else plans[path])
     h = host(home)
     sent = {}
     for name in ("yes", "no", "mute", "slow"):
@@ -86,7 +86,7 @@ def test_verbs_by_command(home):
     assert done == {"id": no, "changed": True, "note": "discarded"}, done
     assert "already" in home.refused(65, "delivery", "discard", no)
     assert "it was dead" in home.skep("delivery", "show", no, "--json").json["detail"]
-    mended.append(True)
+    repaired.append(True)
     again = home.skep("delivery", "resend", yes, "--json").json
     assert again["id"] != yes and again["changed"], again
     assert home.skep("delivery", "show", again["id"], "--json").json[

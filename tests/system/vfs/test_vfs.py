@@ -142,7 +142,7 @@ def test_fsck_finds_and_mends_a_planted_fault(home):
     agent(home)
     home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
     assert home.skep("vfs", "fsck", "a", "--json").lines == [
-        {"found": 0, "mended": 0}]
+        {"found": 0, "repaired": 0}]
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
     home.execute(home.agent_db("a"), "DELETE FROM vfs_dentry WHERE name=x'66'")
     home.skep("vfs", "fsck", "a", code=65)

@@ -96,7 +96,7 @@ static void write_beside(void *arg, const struct vfs_difference *d,
 static void what_others_write_meanwhile_is_not_dropped(void **state)
 {
 	struct vfs *v = scratch("one"), *other = scratch("two");
-	struct vfs_merge m = {.tell = write_beside, .arg = other};
+	struct vfs_merge m = {.report = write_beside, .arg = other};
 	struct err e;
 
 	(void)state;
@@ -105,7 +105,7 @@ static void what_others_write_meanwhile_is_not_dropped(void **state)
 	assert_int_equal(e.code, ERR_STALE);
 	expect_host("f", "changed");
 	expect(v, "late", "written meanwhile");
-	m.tell = NULL;
+	m.report = NULL;
 	assert_ok(vfs_apply(v, &m, &e), &e);
 	expect_host("late", "written meanwhile");
 	vfs_close(other);
@@ -162,7 +162,7 @@ static void take_the_new_name(void *arg, const struct vfs_difference *d,
 static void a_failed_apply_loses_no_moved_file(void **state)
 {
 	struct vfs *v = scratch("test");
-	struct vfs_merge m = {.tell = take_the_new_name};
+	struct vfs_merge m = {.report = take_the_new_name};
 	struct err e;
 
 	(void)state;
@@ -171,7 +171,7 @@ static void a_failed_apply_loses_no_moved_file(void **state)
 	assert_false(is_on_host("host/f"));
 	assert_int_equal(rmdir(temp_join(&t.dir, "host/z")), 0);
 	expect(v, "z", "f");
-	m.tell = NULL;
+	m.report = NULL;
 	assert_ok(vfs_apply(v, &m, &e), &e);
 	expect_host("z", "f");
 	vfs_close(v);

@@ -140,7 +140,7 @@ static void every_planted_damage_is_found_and_mended(void **state)
 			fail_msg("not found: %s", plants[i]);
 		damage(true);
 		if (damage(false) != 0)
-			fail_msg("not mended: %s", plants[i]);
+			fail_msg("not repaired: %s", plants[i]);
 		shown = picture(t.v); /* everything can be read again */
 		free(shown);
 	}

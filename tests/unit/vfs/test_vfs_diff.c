@@ -193,7 +193,7 @@ static void note_conflict(void *arg, const struct vfs_difference *d,
 static void conflicts_are_named_and_nothing_is_merged(void **state)
 {
 	struct buf named = BUF_MAX(1000);
-	struct vfs_merge m = {.tell = note_conflict, .arg = &named};
+	struct vfs_merge m = {.report = note_conflict, .arg = &named};
 	struct vfs *fork;
 	struct err e;
 
@@ -210,12 +210,12 @@ static void conflicts_are_named_and_nothing_is_merged(void **state)
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_string_equal(named.p, "a/one\n");
 	expect(t.v, "d/four", "4");
-	m.settle = VFS_SETTLE_PARENT;
+	m.strategy = VFS_STRATEGY_PARENT;
 	assert_ok(vfs_merge(fork, &m, &e), &e);
 	expect(t.v, "a/one", "parent");
 	expect(t.v, "d/four", "fork's");
 	put(fork, "a/one", "fork again");
-	m.settle = VFS_SETTLE_FORK;
+	m.strategy = VFS_STRATEGY_FORK;
 	assert_ok(vfs_merge(fork, &m, &e), &e);
 	expect(t.v, "a/one", "fork again");
 	vfs_close(fork);

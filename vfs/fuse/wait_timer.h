@@ -1,5 +1,5 @@
-#ifndef VFS_FUSE_COMMIT_TIMER_H
-#define VFS_FUSE_COMMIT_TIMER_H
+#ifndef VFS_FUSE_WAIT_TIMER_H
+#define VFS_FUSE_WAIT_TIMER_H
 
 #include <stdint.h>
 
@@ -9,10 +9,10 @@
  * arrives just before the call does no harm. It uses SIGALRM. Aborts if the
  * system has no timer left.
  */
-struct alarm;
+struct wait_timer;
 
-struct alarm *alarm_start(void); /* for the thread that calls */
-void alarm_stop(struct alarm *a);
-void alarm_set(struct alarm *a, int64_t ns); /* 0: off */
+struct wait_timer *wait_timer_start(void); /* for the thread that calls */
+void wait_timer_stop(struct wait_timer *a);
+void wait_timer_set(struct wait_timer *a, int64_t ns); /* 0: off */
 
 #endif

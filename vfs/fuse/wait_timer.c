@@ -1,4 +1,4 @@
-#include "vfs/fuse/commit_timer.h"
+#include "vfs/fuse/wait_timer.h"
 
 #include "vfs/core/nanos.h"
 
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct alarm {
+struct wait_timer {
 	timer_t timer;
 	struct sigaction before;
 };
@@ -18,12 +18,12 @@ static void ring(int sig)
 	(void)sig;
 }
 
-struct alarm *alarm_start(void)
+struct wait_timer *wait_timer_start(void)
 {
 	struct sigaction sa = {.sa_handler = ring}; /* no SA_RESTART */
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID,
 			      .sigev_signo = SIGALRM};
-	struct alarm *a = calloc(1, sizeof *a);
+	struct wait_timer *a = calloc(1, sizeof *a);
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -36,14 +36,14 @@ struct alarm *alarm_start(void)
 	return a;
 }
 
-void alarm_stop(struct alarm *a)
+void wait_timer_stop(struct wait_timer *a)
 {
 	timer_delete(a->timer);
 	sigaction(SIGALRM, &a->before, NULL);
 	free(a);
 }
 
-void alarm_set(struct alarm *a, int64_t ns)
+void wait_timer_set(struct wait_timer *a, int64_t ns)
 {
 	struct itimerspec when = {.it_value = nanos_spec(ns)};
 
