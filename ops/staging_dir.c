@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MARK       ".skep-work"
+#define LOCK_NAME  ".skep-work"
 #define REMOVE_FDS 16
 
 static int remove_entry(const char *path, const struct stat *st, int kind,
@@ -56,23 +56,23 @@ static int open_locked(const char *path, int flags)
 
 /* Opens the lock file of a directory and locks it; -1 if it has an owner, or
  * does not exist. */
-static int take_mark(const char *dir)
+static int lock_dir(const char *dir)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof path, "%s/" MARK, dir);
+	snprintf(path, sizeof path, "%s/" LOCK_NAME, dir);
 	return open_locked(path, 0);
 }
 
 /* It is renamed after it was locked: otherwise a concurrent call would take it
  * for that of a dead owner. */
-static int make_mark(const char *dir)
+static int create_lock(const char *dir)
 {
 	char path[PATH_MAX], before[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof path, "%s/" MARK, dir);
-	snprintf(before, sizeof before, "%s/" MARK "-new", dir);
+	snprintf(path, sizeof path, "%s/" LOCK_NAME, dir);
+	snprintf(before, sizeof before, "%s/" LOCK_NAME "-new", dir);
 	fd = open_locked(before, O_CREAT | O_EXCL);
 	if (fd >= 0 && rename(before, path)) {
 		close(fd);
@@ -88,7 +88,7 @@ static int check_staging_dir(const char *parent, const char *name, bool remove,
 	int fd, rc = 1;
 
 	snprintf(path, sizeof path, "%s/%s", parent, name);
-	fd = take_mark(path);
+	fd = lock_dir(path);
 	if (fd < 0)
 		return 0;
 	if (remove && tree_remove(path, e))
@@ -127,7 +127,7 @@ int staging_dir_open(struct staging_dir *w, const char *parent,
 			       parent);
 	if (mkdir(w->path, 0700))
 		return err_errno_set(e, "%s", w->path);
-	w->lock = make_mark(w->path);
+	w->lock = create_lock(w->path);
 	if (w->lock < 0) {
 		err_errno_set(e, "%s", w->path);
 		rmdir(w->path);
@@ -146,7 +146,7 @@ const char *staging_dir_path(const struct staging_dir *w, const char *below)
 
 int staging_dir_keep(struct staging_dir *w, struct err *e)
 {
-	if (unlink(staging_dir_path(w, MARK)))
+	if (unlink(staging_dir_path(w, LOCK_NAME)))
 		return err_errno_set(e, "%s", w->path);
 	close(w->lock);
 	w->lock = -1;
@@ -171,7 +171,7 @@ bool staging_dir_is_stale(const char *path)
 
 	if (lstat(path, &st))
 		return false;
-	fd = S_ISDIR(st.st_mode) ? take_mark(path)
+	fd = S_ISDIR(st.st_mode) ? lock_dir(path)
 				 : open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return false;

@@ -112,7 +112,7 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 			       "name",
 			       row->path);
 	ask.name = pipe ? "standard output" : row->path;
-	ask.tell = ops_bar(&bar, cli, "backing up agents");
+	ask.progress = ops_bar(&bar, cli, "backing up agents");
 	if (ops_backup_note(cli, row, e))
 		return -1;
 	ask.fd = STDOUT_FILENO;

@@ -195,7 +195,7 @@ static int restore(struct cli *cli, struct err *e)
 	ask.fd = ops_open_archive(ask.name, &ask.size, e);
 	if (ask.fd < 0)
 		return -1;
-	ask.tell = ops_bar(&bar, cli, "unpacking");
+	ask.progress = ops_bar(&bar, cli, "unpacking");
 	rc = cli_flag(cli, "activate")
 		     ? activate(cli, &ask, &sum, e)
 		     : restore_home(&ask, &sum, &cli->arena, e);

@@ -46,7 +46,7 @@ static int verify(struct cli *cli, struct err *e)
 	ask.fd = ops_open_archive(path, &ask.size, e);
 	if (ask.fd < 0)
 		return -1;
-	ask.tell = ops_bar(&bar, cli, "verifying");
+	ask.progress = ops_bar(&bar, cli, "verifying");
 	rc = staging_dir_open(&w, tmp ? tmp : "/tmp", "skep-verify",
 			      id_new(ID_BACKUP).text, e);
 	ask.scratch = w.path;

@@ -108,7 +108,7 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 	return note_fixes(p, e);
 }
 
-static void nobody(void *arg, const struct import_item *p)
+static void ignore_item(void *arg, const struct import_item *p)
 {
 	(void)arg;
 	(void)p;
@@ -124,7 +124,7 @@ static int import(void *arg, const char *path, struct err *e)
 			       .host = &host,
 			       .root = path,
 			       .backup = p->backup,
-			       .tell = nobody};
+			       .report = ignore_item};
 	int rc;
 
 	if (!cli->control && cli_make_control(cli, e))
@@ -205,7 +205,7 @@ static int doctor(struct cli *cli, struct err *e)
 	if (!file_exists(cli->home.root))
 		return err_set(e, ERR_NOTFOUND, "there is no skep home at %s",
 			       cli->home.root);
-	d.tell = ops_bar(&bar, cli, "looking at databases");
+	d.progress = ops_bar(&bar, cli, "looking at databases");
 	doctor_examine(&d);
 	ops_bar_end(&bar);
 	if (cli_flag(cli, "fix"))

@@ -20,7 +20,7 @@ void import_view_begin(struct import_view *v, struct cli *cli,
 	v->t = table_new(
 		&cli->out, &import_item_shape,
 		"importer state records added bytes target path warning");
-	m->tell = print_item;
+	m->report = print_item;
 	m->arg = v;
 }
 
@@ -31,7 +31,7 @@ void import_view_end(struct import_view *v, const struct import_run *m)
 		    "%lld items with %lld records: %lld "
 		    "imported, %lld imported before, %lld "
 		    "warnings, %lld unknown",
-		    (long long)m->sum.pieces, (long long)m->sum.records,
+		    (long long)m->sum.items, (long long)m->sum.records,
 		    (long long)m->sum.imported, (long long)m->sum.done,
 		    (long long)m->sum.failed, (long long)m->sum.unknown);
 }

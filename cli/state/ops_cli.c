@@ -184,7 +184,7 @@ int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
 	const char *only = cli_option(cli, "agent");
 	struct agent_database_row *rows;
 	struct ops_bar bar;
-	struct ops_progress tell = ops_bar(&bar, cli, what);
+	struct ops_progress progress = ops_bar(&bar, cli, what);
 	int rc = 0, seen = 0;
 	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
 			    &rows, &cli->arena, e);
@@ -202,7 +202,7 @@ int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
 				*e = why;
 			rc = -1;
 		}
-		ops_progress_report(&tell, i + 1, n);
+		ops_progress_report(&progress, i + 1, n);
 	}
 	ops_bar_end(&bar);
 	if (only && !seen && n >= 0)

@@ -268,7 +268,7 @@ static int add_agents(struct job *j, struct err *e)
 		if (wanted(j->ask, name) && add_agent(j, &j->files[i], e))
 			return -1;
 		arena_reset(&j->arena);
-		ops_progress_report(&j->ask->tell, i + 1, j->nfiles);
+		ops_progress_report(&j->ask->progress, i + 1, j->nfiles);
 		if (i == 0 && fault_point(FAULT_backup_agents, e))
 			return -1;
 	}

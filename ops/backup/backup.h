@@ -25,7 +25,7 @@ struct backup_options {
 	bool zstd;
 	int fd; /* the output; may be a pipe */
 	const char *name;
-	struct ops_progress tell; /* agents done, and the total */
+	struct ops_progress progress; /* agents done, and the total */
 };
 
 struct backup_sum {
@@ -52,7 +52,7 @@ struct verify_options {
 	const char *name;
 	const char *scratch;
 	int64_t size;
-	struct ops_progress tell;
+	struct ops_progress progress;
 };
 
 int backup_verify(const struct verify_options *ask, struct manifest *m,

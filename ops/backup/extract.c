@@ -149,7 +149,7 @@ static int note_extracted(struct job *j, const struct unpack_item *it,
 	return 0;
 }
 
-static int take_manifest(struct job *j, struct err *e)
+static int read_manifest(struct job *j, struct err *e)
 {
 	const char *full = arena_printf(&j->arena, "%s/" MANIFEST_PATH,
 					j->ask->dir);
@@ -159,8 +159,8 @@ static int take_manifest(struct job *j, struct err *e)
 	return unlink(full) ? err_errno_set(e, "%s", full) : 0;
 }
 
-static int take_file(struct job *j, int parent, const char *name,
-		     const struct unpack_item *it, struct err *e)
+static int extract_file(struct job *j, int parent, const char *name,
+			const struct unpack_item *it, struct err *e)
 {
 	char sha256[HASH_HEX];
 
@@ -169,7 +169,7 @@ static int take_file(struct job *j, int parent, const char *name,
 	if (put_file(j, parent, name, it, sha256, e))
 		return -1;
 	if (!strcmp(it->path, MANIFEST_PATH))
-		return take_manifest(j, e);
+		return read_manifest(j, e);
 	if (in_workspace(it->path))
 		return 0;
 	if (note_extracted(j, it, sha256, e))
@@ -188,13 +188,13 @@ static int extract_item(struct job *j, const struct unpack_item *it,
 
 	/* no directory is created for items that are only checked */
 	if (in_workspace(it->path) && !stays(j->ask, it->path))
-		return S_ISREG(it->mode) ? take_file(j, -1, name, it, e)
+		return S_ISREG(it->mode) ? extract_file(j, -1, name, it, e)
 					 : put_other(j, -1, name, it, e);
 	parent = open_parent(j, it->path, e);
 
 	if (parent < 0)
 		return -1;
-	rc = S_ISREG(it->mode) ? take_file(j, parent, name, it, e)
+	rc = S_ISREG(it->mode) ? extract_file(j, parent, name, it, e)
 			       : put_other(j, parent, name, it, e);
 	close(parent);
 	return rc;
@@ -276,7 +276,7 @@ static int read_archive(struct job *j, struct manifest *m,
 	while ((got = unpack_next(j->u, &it, e)) > 0) {
 		if (extract_item(j, &it, e))
 			return -1;
-		ops_progress_report(&j->ask->tell, unpack_read(j->u),
+		ops_progress_report(&j->ask->progress, unpack_read(j->u),
 				    j->ask->size);
 	}
 	if (got < 0 || unpack_end(j->u, e) || compare_manifest(j, m, out, e))

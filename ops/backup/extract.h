@@ -17,7 +17,7 @@ struct extract_options {
 	const char *const *agents; /* keep only what belongs to these agents */
 	int nagents;               /* 0: all */
 	int64_t size;              /* of the archive; 0: unknown */
-	struct ops_progress tell;
+	struct ops_progress progress;
 };
 
 int extract(const struct extract_options *ask, struct manifest *m,

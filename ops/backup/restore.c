@@ -234,7 +234,7 @@ static int unpack_into(const struct restore_options *ask, const char *dir,
 				    .agents = ask->agents,
 				    .nagents = ask->nagents,
 				    .size = ask->size,
-				    .tell = ask->tell};
+				    .progress = ask->progress};
 	struct backup_sum sum;
 
 	if (extract(&x, m, &sum, e))
@@ -340,9 +340,11 @@ static int move_definition(struct staging_dir *w, const char *agent,
 
 /* Everything that the archive has of the agent, into the work directory or in
  * place. */
-static int take_agent(const struct restore_options *ask, struct staging_dir *w,
-		      const char *to, struct agent_row *definition,
-		      struct restore_sum *out, struct arena *a, struct err *e)
+static int restore_agent_file(const struct restore_options *ask,
+			      struct staging_dir *w, const char *to,
+			      struct agent_row *definition,
+			      struct restore_sum *out, struct arena *a,
+			      struct err *e)
 {
 	const char *agent = ask->agents[0];
 	const char *here = arena_printf(a, "%s/agents/%s/agent.sqlite", w->path,
@@ -379,7 +381,7 @@ int restore_agent(const struct restore_options *ask, const char *to,
 	*out = (struct restore_sum){.home = ask->home->root};
 	rc = file_make_dir(dir.text, 0700, e) ||
 	     staging_dir_open(&w, dir.text, ".work", ask->id, e) ||
-	     take_agent(ask, &w, to, definition, out, a, e);
+	     restore_agent_file(ask, &w, to, definition, out, a, e);
 	staging_dir_close(&w);
 	return rc ? -1 : 0;
 }

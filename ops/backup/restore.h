@@ -19,7 +19,7 @@ struct restore_options {
 	const char *id;
 	const char *const *agents; /* only these; NULL: all */
 	int nagents;
-	struct ops_progress tell;
+	struct ops_progress progress;
 };
 
 #define RESTORE_SUM(F, S)                                                \

@@ -8,7 +8,7 @@ int backup_verify(const struct verify_options *ask, struct manifest *m,
 				     .name = ask->name,
 				     .dir = ask->scratch,
 				     .size = ask->size,
-				     .tell = ask->tell};
+				     .progress = ask->progress};
 
 	return extract(&to, m, out, e);
 }

@@ -58,7 +58,7 @@ void doctor_report(struct doctor *d, enum finding_code code,
 }
 
 /* A new home has none; a home with agents' files must have one. */
-static void look_without_control(struct doctor *d, const char *path)
+static void examine_without_control(struct doctor *d, const char *path)
 {
 	struct home_path agents = home_path(d->home, HOME_AGENTS);
 	DIR *dir = opendir(agents.text);
@@ -94,7 +94,7 @@ static void open_control(struct doctor *d)
 	struct err e;
 
 	if (!file_exists(path.text)) {
-		look_without_control(d, path.text);
+		examine_without_control(d, path.text);
 		return;
 	}
 	if (sql_open(&d->control, path.text, control_schema.queries,

@@ -49,9 +49,9 @@ SHAPE_DECLARE(finding, FINDING_SHAPE);
 struct doctor {
 	const struct home *home;
 	struct ops_progress
-		tell; /* thousandths of databases done, and the total */
-	bool quick;   /* no integrity checks */
-	bool alone;   /* do not look for other programs' state */
+		progress; /* thousandths of databases done, and the total */
+	bool quick;       /* no integrity checks */
+	bool alone;       /* do not look for other programs' state */
 	/* Called for each finding; texts are in the arena. */
 	void (*found)(void *arg, enum finding_code code, struct finding *f);
 	void *arg;

@@ -22,7 +22,7 @@ static const struct {
 #undef PLACE
 };
 
-static void nobody(void *arg, const struct import_item *p)
+static void ignore_item(void *arg, const struct import_item *p)
 {
 	(void)arg;
 	(void)p;
@@ -51,7 +51,7 @@ static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 	struct import_run m = {.home = d->home,
 			       .root = path,
 			       .control = d->control,
-			       .tell = nobody};
+			       .report = ignore_item};
 	char full[PATH_MAX];
 	struct err why;
 
@@ -70,7 +70,7 @@ static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 }
 
 /* Workspaces may be anywhere; the registry has the path of each. */
-static void look_at_hiro(struct doctor *d, struct seen *s, const char *home)
+static void check_hiro(struct doctor *d, struct seen *s, const char *home)
 {
 	struct buf b = BUF_MAX(REGISTRY_MAX);
 	char path[PATH_MAX];
@@ -111,5 +111,5 @@ void doctor_imports(struct doctor *d)
 				      said ? said : path);
 	}
 	if (home)
-		look_at_hiro(d, &seen, home);
+		check_hiro(d, &seen, home);
 }

@@ -84,14 +84,14 @@ static void at_table(void *arg, int64_t done, int64_t total)
 {
 	const struct doctor *d = arg;
 
-	ops_progress_report(&d->tell, 1000 * d->done + 1000 * done / total,
+	ops_progress_report(&d->progress, 1000 * d->done + 1000 * done / total,
 			    1000 * d->all);
 }
 
 static void one_done(struct doctor *d)
 {
 	d->done++;
-	ops_progress_report(&d->tell, 1000 * d->done, 1000 * d->all);
+	ops_progress_report(&d->progress, 1000 * d->done, 1000 * d->all);
 }
 
 /* Table by table if it is large, so that no read transaction is long. */
@@ -194,8 +194,8 @@ static bool is_known(const struct agent_database_row *rows, int n,
 	return false;
 }
 
-static void check_strays(struct doctor *d,
-			 const struct agent_database_row *rows, int n)
+static void check_leftovers(struct doctor *d,
+			    const struct agent_database_row *rows, int n)
 {
 	struct home_path dir = home_path(d->home, HOME_AGENTS);
 	DIR *all = opendir(dir.text);
@@ -237,6 +237,6 @@ void doctor_databases(struct doctor *d)
 		one_done(d);
 	}
 	if (d->control && n >= 0)
-		check_strays(d, rows, n);
+		check_leftovers(d, rows, n);
 	arena_fini(&a);
 }

@@ -148,7 +148,7 @@ static int remove_source(struct import_run *m, struct err *e)
 
 static int one_file(struct import_run *m, struct err *e)
 {
-	int64_t before = m->sum.pieces;
+	int64_t before = m->sum.items;
 	struct err why;
 	int rc;
 
@@ -157,7 +157,7 @@ static int one_file(struct import_run *m, struct err *e)
 		return 0;
 	}
 	rc = dispatch(m, e);
-	if (!rc && m->sum.pieces == before)
+	if (!rc && m->sum.items == before)
 		import_unknown(m, NULL, 0, "nothing in it stands by itself");
 	if (!rc && m->run && m->after && m->file->claimed && !m->file->failed)
 		rc = remove_source(m, e);
@@ -228,9 +228,9 @@ int import_plan(struct import_run *m, struct err *e)
 		return -1;
 	rc = walk_source(m, e);
 	staging_dir_close(&m->work);
-	cJSON_Delete(m->aside);
-	m->aside = NULL;
-	if (!rc && m->sum.pieces == m->sum.unknown)
+	cJSON_Delete(m->sidecar);
+	m->sidecar = NULL;
+	if (!rc && m->sum.items == m->sum.unknown)
 		rc = err_set(e, ERR_INVALID,
 			     "no importer recognizes anything in %s", m->root);
 	return rc;

@@ -38,7 +38,7 @@
 SHAPE_DECLARE(import_item, IMPORT_ITEM);
 
 struct import_sum {
-	int64_t pieces, planned, imported, done, unknown, failed, records;
+	int64_t items, planned, imported, done, unknown, failed, records;
 };
 
 /* How to write rows of the control plane: directly, or through the running
@@ -70,7 +70,7 @@ struct import_run {
 	struct sql *control; /* for reading; may be NULL for a plan */
 	const char *backup;  /* made before; NULL: none */
 	const char *after;   /* NULL: keep sources; "delete"; or a directory */
-	void (*tell)(void *arg, const struct import_item *p);
+	void (*report)(void *arg, const struct import_item *p);
 	void *arg;
 	/* internal */
 	struct import_sum sum;
@@ -79,8 +79,8 @@ struct import_run {
 	struct arena arena; /* of the whole walk */
 	struct import_file *file;
 	struct import_session *session;
-	const char *aside_of; /* the last database that was read beside a */
-	cJSON *aside;         /* file, and its content */
+	const char *sidecar_path; /* the last database that was read beside a */
+	cJSON *sidecar;           /* file, and its content */
 };
 
 /* ERR_INVALID if nothing in it is recognized. The caller frees the arena. */

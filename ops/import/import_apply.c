@@ -13,7 +13,7 @@ static void set_run_outcome(struct import_run_row *row,
 			    const struct import_sum *sum, int rc)
 {
 	row->state = rc ? "failed" : sum->failed ? "partial" : "done";
-	row->sources = sum->pieces;
+	row->sources = sum->items;
 	row->imported = sum->imported;
 	row->skipped = sum->done;
 	row->warnings = sum->failed + sum->unknown;

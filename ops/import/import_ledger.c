@@ -44,14 +44,14 @@ struct import_item import_item_of(struct import_run *m, const char *importer,
 
 static void report_item(struct import_run *m, const struct import_item *p)
 {
-	m->sum.pieces++;
+	m->sum.items++;
 	m->sum.records += p->records;
 	m->sum.planned += !strcmp(p->state, "planned");
 	m->sum.imported += !strcmp(p->state, "imported");
 	m->sum.done += !strcmp(p->state, "done");
 	m->sum.unknown += !strcmp(p->state, "unknown");
 	m->sum.failed += p->warning && strcmp(p->state, "unknown") != 0;
-	m->tell(m->arg, p);
+	m->report(m->arg, p);
 }
 
 static int record_item(struct import_run *m, const struct import_item *p,

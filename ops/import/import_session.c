@@ -14,7 +14,7 @@
 /* The session that is being read. */
 struct import_session {
 	struct source_session p;
-	struct import_item piece;
+	struct import_item item;
 	struct buf lines;
 	size_t at;        /* offset of the next line to import */
 	const char **ids; /* of the events, to resolve parents */
@@ -56,7 +56,7 @@ static void add_head(struct import_run *m, struct import_session *s)
 	json_put_object(b, "meta");
 	json_put_object(b, "import");
 	json_put_int(b, "version", 1);
-	json_put_text(b, "path", s->piece.path);
+	json_put_text(b, "path", s->item.path);
 	json_put_text(b, "sha256", m->file->mark.sha256);
 	if (s->p.row)
 		put_row(b, s->p.row);
@@ -109,11 +109,11 @@ int import_session(struct import_run *m, const struct source_session *p,
 	s->p.agent = import_agent_name(m, p->agent);
 	s->p.key = fit_key(m, p->key);
 	buf_init(&s->lines, SOURCE_MAX);
-	s->piece = import_item_of(
+	s->item = import_item_of(
 		m, p->importer, p->part,
 		arena_printf(&m->arena, "%s/%s", s->p.agent, s->p.key));
-	done = import_was_done(m, &s->piece, e);
-	s->before = s->piece.records;
+	done = import_was_done(m, &s->item, e);
+	s->before = s->item.records;
 	if (done == 0) {
 		add_head(m, s);
 		return 1;
@@ -230,19 +230,19 @@ static int import_collected(struct import_run *m, struct import_session *s,
 
 	if (m->file->blocked)
 		return err_set(e, ERR_BUSY, "%s", m->file->blocked);
-	if (buf_ok(&s->lines, s->piece.path, e))
+	if (buf_ok(&s->lines, s->item.path, e))
 		return -1;
 	if (!m->run) {
-		s->piece.added = s->n > s->before ? s->n - s->before : 0;
+		s->item.added = s->n > s->before ? s->n - s->before : 0;
 		return 0;
 	}
 	if (import_open_agent(m, s->p.agent, &f, e))
 		return -1;
 	rc = session_import_continue(&f, s->p.key, next_line, s, &r, e);
-	s->piece.added = r.added;
+	s->item.added = r.added;
 	/* a new session without events counts, too */
 	if (!rc && s->n == 0 && s->before == 0)
-		s->piece.state = "imported";
+		s->item.state = "imported";
 	agent_file_close(&f);
 	return rc ? -1 : fault_point(FAULT_import_item, e);
 }
@@ -253,9 +253,9 @@ int import_session_end(struct import_run *m, const char *broken, struct err *e)
 	struct err why;
 	int rc;
 
-	s->piece.records = s->n;
-	s->piece.warning = arena_text(&m->arena, broken);
-	rc = import_record(m, &s->piece,
+	s->item.records = s->n;
+	s->item.warning = arena_text(&m->arena, broken);
+	rc = import_record(m, &s->item,
 			   import_collected(m, s, &why) ? why.text : NULL, e);
 	session_free(m);
 	return rc;

@@ -16,8 +16,9 @@
 
 /* --- definitions ---------------------------------------------------------------- */
 
-static int take_agent(struct import_run *m, void *arg, struct agent_file *f,
-		      struct import_item *p, struct err *e)
+static int restore_agent_file(struct import_run *m, void *arg,
+			      struct agent_file *f, struct import_item *p,
+			      struct err *e)
 {
 	const char *name = strchr(p->target, ' ') + 1;
 	int made;
@@ -41,7 +42,7 @@ int import_agent(struct import_run *m, const char *importer, const char *part,
 		.part = part,
 		.target = arena_printf(&m->arena, "agent %s",
 				       import_agent_name(m, name)),
-		.take = take_agent,
+		.take = restore_agent_file,
 		.arg = (void *)(uintptr_t)def,
 	};
 
@@ -50,7 +51,7 @@ int import_agent(struct import_run *m, const char *importer, const char *part,
 
 /* --- credentials: files, and files they stay --------------------------------------- */
 
-static int take_credential(struct import_run *m, void *arg,
+static int copy_credential(struct import_run *m, void *arg,
 			   struct agent_file *f, struct import_item *p,
 			   struct err *e)
 {
@@ -80,7 +81,7 @@ int import_credential(struct import_run *m, const char *name, struct err *e)
 	struct item_options ask = {
 		.importer = "credential",
 		.target = arena_printf(&m->arena, "credentials/%s", fit),
-		.take = take_credential,
+		.take = copy_credential,
 		.arg = arena_text(&m->arena, fit),
 	};
 
@@ -90,7 +91,7 @@ int import_credential(struct import_run *m, const char *name, struct err *e)
 
 /* --- artifacts -------------------------------------------------------------------- */
 
-static int take_artifact(struct import_run *m, void *arg, struct agent_file *f,
+static int copy_artifact(struct import_run *m, void *arg, struct agent_file *f,
 			 struct import_item *p, struct err *e)
 {
 	const struct artifact_key *key = arg;
@@ -123,7 +124,7 @@ int import_artifact(struct import_run *m, const char *importer,
 	struct item_options ask = {
 		.importer = importer,
 		.agent = import_agent_name(m, agent),
-		.take = take_artifact,
+		.take = copy_artifact,
 		.arg = &key,
 	};
 
@@ -140,8 +141,8 @@ struct namespaces {
 	int64_t entries;
 };
 
-static int take_space(struct import_run *m, void *arg, struct agent_file *f,
-		      struct import_item *p, struct err *e)
+static int copy_workspace(struct import_run *m, void *arg, struct agent_file *f,
+			  struct import_item *p, struct err *e)
 {
 	const struct namespaces *s = arg;
 	struct vfs_transfer port = {.path = ""};
@@ -170,7 +171,7 @@ int import_workspace(struct import_run *m, const char *name, int64_t entries,
 	struct item_options ask = {
 		.importer = "agentfs",
 		.agent = import_agent_name(m, NULL),
-		.take = take_space,
+		.take = copy_workspace,
 		.arg = &space,
 	};
 

@@ -24,7 +24,7 @@ struct import_file {
 
 /* A file that belongs to the current one: a change of it is a change of that,
  * too. */
-void import_with(struct import_run *m, const char *path);
+void import_add_file(struct import_run *m, const char *path);
 
 #define SOURCE_MAX (512u << 20) /* limit for files that are read at once */
 

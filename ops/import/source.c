@@ -88,8 +88,8 @@ static int pour_part(const char *path, const char *copy, struct hash *h,
 }
 
 /* The mark, and a copy in `dir` unless that is NULL. */
-static int take_source(const char *path, const char *dir,
-		       struct source_stamp *out, struct err *e)
+static int stamp_source(const char *path, const char *dir,
+			struct source_stamp *out, struct err *e)
 {
 	size_t n = source_is_database(path) ? NPARTS : 1;
 	struct hash *h = hash_new();
@@ -114,7 +114,7 @@ int source_stamp(const char *path, struct source_stamp *out, struct err *e)
 {
 	if (access(path, R_OK))
 		return err_errno_set(e, "%s", path);
-	return take_source(path, NULL, out, e);
+	return stamp_source(path, NULL, out, e);
 }
 
 bool source_is_database(const char *path)
@@ -152,8 +152,8 @@ int source_copy(const char *path, const char *dir, struct source_stamp *mark,
 	struct source_stamp again;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (take_source(path, dir, mark, e) ||
-		    take_source(path, NULL, &again, e))
+		if (stamp_source(path, dir, mark, e) ||
+		    stamp_source(path, NULL, &again, e))
 			return -1;
 		if (!strcmp(mark->sha256, again.sha256))
 			return 0;

@@ -5,8 +5,8 @@
 
 #define MS INT64_C(1000000)
 
-static int do_it(const struct agent_database_row *row, dry_run_op *deed,
-		 void *arg, struct sql_hold *held, struct err *e)
+static int perform(const struct agent_database_row *row, dry_run_op *op,
+		   void *arg, struct sql_hold *held, struct err *e)
 {
 	struct agent_file f;
 	int rc;
@@ -14,7 +14,7 @@ static int do_it(const struct agent_database_row *row, dry_run_op *deed,
 	if (registry_open(row, 0, &f, e))
 		return -1;
 	sql_watch(f.db);
-	rc = deed(&f, 0, arg, e);
+	rc = op(&f, 0, arg, e);
 	*held = sql_longest(f.db);
 	agent_file_close(&f);
 	return rc;
@@ -22,7 +22,7 @@ static int do_it(const struct agent_database_row *row, dry_run_op *deed,
 
 /* 1: done and rolled back, 0: it takes longer. */
 static int try_it(const struct agent_database_row *row, int64_t ms,
-		  dry_run_op *deed, void *arg, struct err *e)
+		  dry_run_op *op, void *arg, struct err *e)
 {
 	struct agent_file f;
 	struct err ignored;
@@ -32,7 +32,7 @@ static int try_it(const struct agent_database_row *row, int64_t ms,
 		return -1;
 	rc = sql_enter(f.db, e);
 	if (!rc) {
-		rc = deed(&f, ms ? batch_clock() + ms * MS : 0, arg, e);
+		rc = op(&f, ms ? batch_clock() + ms * MS : 0, arg, e);
 		(void)sql_leave(f.db, -1, &ignored); /* always rolled back */
 	}
 	agent_file_close(&f);
@@ -42,7 +42,7 @@ static int try_it(const struct agent_database_row *row, int64_t ms,
 }
 
 int dry_run_perform(const struct staging_dir *dry,
-		    const struct agent_database_row *row, dry_run_op *deed,
+		    const struct agent_database_row *row, dry_run_op *op,
 		    void *arg, struct sql_hold *held, struct err *e)
 {
 	struct agent_database_row copy = *row;
@@ -50,12 +50,12 @@ int dry_run_perform(const struct staging_dir *dry,
 
 	*held = (struct sql_hold){0};
 	if (dry->lock < 0)
-		return do_it(row, deed, arg, held, e);
-	rc = try_it(row, BATCH_MAX_MS - 2 * BATCH_AIM_MS, deed, arg, e);
+		return perform(row, op, arg, held, e);
+	rc = try_it(row, BATCH_MAX_MS - 2 * BATCH_AIM_MS, op, arg, e);
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	copy.path = staging_dir_path(dry, "copy.sqlite");
 	if (db_remove(copy.path, e) || db_clone(row->path, copy.path, e))
 		return -1;
-	return try_it(&copy, 0, deed, arg, e) < 0 ? -1 : 0;
+	return try_it(&copy, 0, op, arg, e) < 0 ? -1 : 0;
 }

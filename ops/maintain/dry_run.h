@@ -18,7 +18,7 @@ typedef int dry_run_op(struct agent_file *f, int64_t until, void *arg,
 /* `dry` is a directory for copies; if it is not open, the operation is real.
  * `held` returns how long the operation kept other writers out. */
 int dry_run_perform(const struct staging_dir *dry,
-		    const struct agent_database_row *row, dry_run_op *deed,
+		    const struct agent_database_row *row, dry_run_op *op,
 		    void *arg, struct sql_hold *held, struct err *e);
 
 #endif

@@ -38,8 +38,8 @@ static cJSON *parts_of(struct sql *db, const char *message, struct err *e)
 }
 
 /* NULL, or why not everything could be read. */
-static const char *give_messages(struct import_run *m, struct sql *db,
-				 const char *session)
+static const char *add_messages(struct import_run *m, struct sql *db,
+				const char *session)
 {
 	const char *broken = NULL;
 	struct err why;
@@ -86,7 +86,7 @@ static int one_session(struct import_run *m, struct sql *db, const cJSON *r,
 	p.part = p.key;
 	rc = import_session(m, &p, e);
 	if (rc > 0)
-		rc = import_session_end(m, give_messages(m, db, p.key), e);
+		rc = import_session_end(m, add_messages(m, db, p.key), e);
 	cJSON_Delete(model);
 	return rc;
 }

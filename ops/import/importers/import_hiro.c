@@ -207,7 +207,7 @@ static void add_character_file(struct import_run *m, struct buf *b,
 		buf_add(b, text.p, text.n);
 	}
 	if (file_exists(path))
-		import_with(m, path);
+		import_add_file(m, path);
 	buf_fini(&text);
 }
 

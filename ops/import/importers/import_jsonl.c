@@ -66,7 +66,7 @@ static struct bad read_lines(struct import_run *m, const struct buf *b,
 }
 
 /* Why not everything could be read, or NULL. */
-static const char *tell_bad(struct import_run *m, const struct bad *bad)
+static const char *report_bad_line(struct import_run *m, const struct bad *bad)
 {
 	if (bad->lines == 0)
 		return NULL;
@@ -79,8 +79,8 @@ static const char *tell_bad(struct import_run *m, const struct bad *bad)
 			    bad->lines, bad->first, bad->why.text);
 }
 
-static int give_lines(struct import_run *m, const struct source_session *p,
-		      line_fn *fn, struct err *e)
+static int add_lines(struct import_run *m, const struct source_session *p,
+		     line_fn *fn, struct err *e)
 {
 	struct buf b = BUF_MAX(SOURCE_MAX);
 	struct err why;
@@ -98,7 +98,7 @@ static int give_lines(struct import_run *m, const struct source_session *p,
 	if (rc > 0) {
 		struct bad bad = read_lines(m, &b, fn);
 
-		rc = import_session_end(m, tell_bad(m, &bad), e);
+		rc = import_session_end(m, report_bad_line(m, &bad), e);
 	}
 	buf_fini(&b);
 	return rc < 0 ? -1 : 0;
@@ -123,7 +123,7 @@ int import_jsonl(struct import_run *m, struct err *e)
 		about = import_hiro_about(m, &p);
 	p.row = about;
 	m->file->claimed = true;
-	rc = give_lines(m, &p, claw ? import_openclaw_line : plain_line, e);
+	rc = add_lines(m, &p, claw ? import_openclaw_line : plain_line, e);
 	cJSON_Delete(about);
 	return rc;
 }

@@ -73,8 +73,8 @@ static int add_tables(struct buf *b, const struct thread *t, struct err *e)
 	return buf_ok(b, "a thread", e);
 }
 
-static int take_thread(struct import_run *m, void *arg, struct agent_file *f,
-		       struct import_item *p, struct err *e)
+static int import_thread(struct import_run *m, void *arg, struct agent_file *f,
+			 struct import_item *p, struct err *e)
 {
 	const struct thread *t = arg;
 	struct buf b = BUF_MAX(1u << 20);
@@ -125,7 +125,7 @@ int import_threads(struct import_run *m, struct sql *db,
 			.importer = "langgraph",
 			.agent = import_agent_name(
 				m, agent_of ? agent_of(m, t.name) : NULL),
-			.take = take_thread,
+			.take = import_thread,
 			.arg = &t};
 
 		ask.part = arena_printf(&m->arena, "checkpoints/%s", t.name);

@@ -14,7 +14,7 @@ static const cJSON *first_row(cJSON *rows)
 	return cJSON_GetArrayItem(rows, 0);
 }
 
-static void give_one(struct import_run *m, struct sql *db, const char *id,
+static void add_node(struct import_run *m, struct sql *db, const char *id,
 		     const char **broken)
 {
 	struct err e;
@@ -28,8 +28,8 @@ static void give_one(struct import_run *m, struct sql *db, const char *id,
 	cJSON_Delete(found);
 }
 
-static const char *give_progression(struct import_run *m, struct sql *db,
-				    const char *id)
+static const char *add_progression(struct import_run *m, struct sql *db,
+				   const char *id)
 {
 	struct err e;
 	cJSON *rows = source_rows(db, "progressions", "id", id, "rowid", &e);
@@ -43,7 +43,7 @@ static const char *give_progression(struct import_run *m, struct sql *db,
 	cJSON_ArrayForEach(v, order)
 	{
 		if (cJSON_IsString(v))
-			give_one(m, db, v->valuestring, &broken);
+			add_node(m, db, v->valuestring, &broken);
 	}
 	cJSON_Delete(order);
 	cJSON_Delete(rows);
@@ -68,8 +68,8 @@ static int one_branch(struct import_run *m, struct sql *db, const cJSON *r,
 	if (rc > 0)
 		rc = import_session_end(
 			m,
-			give_progression(m, db,
-					 source_text(r, "progression_id", "")),
+			add_progression(m, db,
+					source_text(r, "progression_id", "")),
 			e);
 	return rc;
 }
@@ -197,14 +197,14 @@ static const cJSON *by_id(const cJSON *list, const char *id)
 	return NULL;
 }
 
-static void give_plain(struct import_run *m, const cJSON *v)
+static void add_plain(struct import_run *m, const cJSON *v)
 {
 	import_message_row(m, v, source_pick(v, "content"), NULL);
 }
 
 /* {"collections": […], "progression": {"order": [id, …]}}, or just the list. */
-static const char *give_pile(struct import_run *m, const cJSON *pile,
-			     const cJSON *list)
+static const char *add_pile(struct import_run *m, const cJSON *pile,
+			    const cJSON *list)
 {
 	const cJSON *order = source_pick(source_pick(pile, "progression"),
 					 "order|collection");
@@ -216,7 +216,7 @@ static const char *give_pile(struct import_run *m, const cJSON *pile,
 	{
 		found = cJSON_IsString(v) ? by_id(list, v->valuestring) : v;
 		if (found)
-			give_plain(m, found);
+			add_plain(m, found);
 		else
 			broken = "a message of its progression is not there";
 	}
@@ -232,8 +232,8 @@ static bool in_state_db(struct import_run *m, const char *id)
 	return by_id(import_sidecar(m, path, "branches"), id);
 }
 
-static int take_branch(struct import_run *m, const cJSON *root,
-		       const cJSON *pile, const cJSON *list, struct err *e)
+static int import_branch(struct import_run *m, const cJSON *root,
+			 const cJSON *pile, const cJSON *list, struct err *e)
 {
 	const char *path = m->file->path;
 	const char *run = path_above(&m->arena, path, 1);
@@ -263,7 +263,7 @@ static int take_branch(struct import_run *m, const cJSON *root,
 	}
 	rc = import_session(m, &p, e);
 	if (rc > 0)
-		rc = import_session_end(m, give_pile(m, pile, list), e);
+		rc = import_session_end(m, add_pile(m, pile, list), e);
 	cJSON_Delete(manifest);
 	return rc < 0 ? -1 : 0;
 }
@@ -282,7 +282,7 @@ int import_lion_branch(struct import_run *m, struct err *e)
 	if (cJSON_IsObject(pile))
 		list = source_pick(pile, "collections|pile|items");
 	if (cJSON_IsArray(list))
-		rc = take_branch(m, root, pile, list, e) ? -1 : 1;
+		rc = import_branch(m, root, pile, list, e) ? -1 : 1;
 	cJSON_Delete(root);
 	return rc;
 }
@@ -313,7 +313,7 @@ int import_lion_team(struct import_run *m, struct err *e)
 		cJSON_ArrayForEach(v, list)
 		{
 			cJSON_DeleteItemFromObjectCaseSensitive(v, "read_by");
-			give_plain(m, v);
+			add_plain(m, v);
 		}
 		rc = import_session_end(m, NULL, e);
 	}

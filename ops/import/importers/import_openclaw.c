@@ -29,10 +29,10 @@ static cJSON *body_of(const cJSON *v, const cJSON *inner)
 	rest = cJSON_CreateObject();
 	cJSON_ArrayForEach(x, v)
 	{
-		bool odd_id = !strcmp(x->string, "id") &&
-			      !import_id_is_valid(source_text(v, "id", NULL));
+		bool other_id = !strcmp(x->string, "id") &&
+				!import_id_is_valid(source_text(v, "id", NULL));
 
-		if (!is_envelope(x->string) || odd_id)
+		if (!is_envelope(x->string) || other_id)
 			cJSON_AddItemToObject(rest, x->string,
 					      cJSON_Duplicate(x, true));
 	}

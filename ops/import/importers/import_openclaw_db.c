@@ -165,7 +165,7 @@ static const struct bytes artifacts[] = {
 	{"media_blobs", "media", "subdir", "id", "blob", "content_type"},
 };
 
-struct table_take {
+struct table_importer {
 	struct sql *db;
 	const char *table;
 	const struct bytes *how; /* NULL: files of a workspace */
@@ -254,10 +254,10 @@ static int put_files(const cJSON *rows, const char *space, struct agent_file *f,
 	return rc;
 }
 
-static int take_table(struct import_run *m, void *arg, struct agent_file *f,
-		      struct import_item *p, struct err *e)
+static int import_table(struct import_run *m, void *arg, struct agent_file *f,
+			struct import_item *p, struct err *e)
 {
-	const struct table_take *t = arg;
+	const struct table_importer *t = arg;
 	cJSON *rows = source_rows(t->db, t->table,
 				  t->space ? "namespace" : NULL, t->space,
 				  t->space ? "path" : "rowid", e);
@@ -275,12 +275,12 @@ static int all_bytes(struct import_run *m, struct sql *db, const char *agent,
 		     struct err *e)
 {
 	for (size_t i = 0; i < sizeof artifacts / sizeof artifacts[0]; i++) {
-		struct table_take t = {db, artifacts[i].table, &artifacts[i],
-				       NULL};
+		struct table_importer t = {db, artifacts[i].table,
+					   &artifacts[i], NULL};
 		struct item_options ask = {.importer = "openclaw",
 					   .part = t.table,
 					   .agent = agent,
-					   .take = take_table,
+					   .take = import_table,
 					   .arg = &t};
 
 		ask.target = arena_printf(&m->arena, "%s artifacts %s", agent,
@@ -304,10 +304,11 @@ static int all_spaces(struct import_run *m, struct sql *db, const char *agent,
 
 	cJSON_ArrayForEach(n, names)
 	{
-		struct table_take t = {db, "vfs_entries", NULL, n->valuestring};
+		struct table_importer t = {db, "vfs_entries", NULL,
+					   n->valuestring};
 		struct item_options ask = {.importer = "openclaw",
 					   .agent = agent,
-					   .take = take_table,
+					   .take = import_table,
 					   .arg = &t};
 
 		ask.part = arena_printf(&m->arena, "vfs_entries/%s",

@@ -9,7 +9,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-void import_with(struct import_run *m, const char *path)
+void import_add_file(struct import_run *m, const char *path)
 {
 	struct import_file *f = m->file;
 	struct source_stamp more;

@@ -30,16 +30,16 @@ const cJSON *import_sidecar(struct import_run *m, const char *path,
 			    const char *table)
 {
 	const char *dir = arena_printf(&m->arena, "%s/aside", m->work.path);
-	bool known = m->aside_of && !strcmp(m->aside_of, path);
+	bool known = m->sidecar_path && !strcmp(m->sidecar_path, path);
 	struct source_stamp mark;
 	struct err why;
 	struct sql *db;
 
-	if ((known && m->aside) || !source_is_database(path))
-		return known ? source_pick(m->aside, table) : NULL;
-	cJSON_Delete(m->aside);
-	m->aside = NULL;
-	m->aside_of = arena_text(&m->arena, path);
+	if ((known && m->sidecar) || !source_is_database(path))
+		return known ? source_pick(m->sidecar, table) : NULL;
+	cJSON_Delete(m->sidecar);
+	m->sidecar = NULL;
+	m->sidecar_path = arena_text(&m->arena, path);
 	if (file_make_dir(dir, 0700, &why) ||
 	    source_open(&db, path, dir, &mark, &why)) {
 		m->file->blocked = arena_printf(&m->arena,
@@ -48,7 +48,7 @@ const cJSON *import_sidecar(struct import_run *m, const char *path,
 						path, why.text);
 		return NULL;
 	}
-	m->aside = read_indexes(db);
+	m->sidecar = read_indexes(db);
 	sql_close(db);
-	return source_pick(m->aside, table);
+	return source_pick(m->sidecar, table);
 }
