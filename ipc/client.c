@@ -112,7 +112,7 @@ int ipc_client_open(struct ipc_client **out,
 }
 
 /* The thread is idle, so nothing that it uses is in use. */
-void ipc_client_again(struct ipc_client *c, const struct msg_hello *hello)
+void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello)
 {
 	pthread_mutex_lock(&c->lock);
 	while (!c->resting)

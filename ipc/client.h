@@ -20,7 +20,7 @@ struct ipc_client;
 struct ipc_calls {
 	void *arg;
 	/* A command; each id comes once, in order. m is valid during the call.
-	 * After `next` the client is idle until ipc_client_again. */
+	 * After `next` the client is idle until ipc_client_continue. */
 	void (*command)(void *arg, const struct msg *m);
 	/* The supervisor rejected this attempt; the client ends. */
 	void (*refused)(void *arg, const char *why);
@@ -45,7 +45,7 @@ int ipc_client_open(struct ipc_client **out,
 
 /* After the command `next`: continues as another attempt, with this hello.
  * Reports that were not acknowledged are dropped. */
-void ipc_client_again(struct ipc_client *c, const struct msg_hello *hello);
+void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello);
 
 /* Ends the thread; reports that were not acknowledged are dropped. NULL is
  * fine. */

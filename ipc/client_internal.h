@@ -58,7 +58,7 @@ struct ipc_client {
 	int64_t greeted_by; /* deadline for the response to hello */
 	int64_t last_command;
 	int64_t lost_since;
-	int64_t said;       /* time of the last acknowledgement */
+	int64_t last_sent;  /* time of the last acknowledgement */
 	int failures;       /* to connect, in a row */
 	int64_t hinted;     /* time of the last hint */
 	int64_t hint_in_ms; /* delay before the next one */

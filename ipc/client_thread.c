@@ -72,7 +72,7 @@ static void ask_hello(struct ipc_client *c)
 
 /* With the lock held: the next report. Hints alone are sent at intervals;
  * otherwise a worker in a burst would send all the time. */
-static struct report *whose_turn(struct ipc_client *c)
+static struct report *next_report(struct ipc_client *c)
 {
 	int64_t since = (clock_mono_ns() - c->hinted) / NS_PER_MS;
 	bool hurry = since >= HINT_EVERY_MS;
@@ -93,7 +93,7 @@ static void ask_report(struct ipc_client *c)
 
 	pthread_mutex_lock(&c->lock);
 	if (c->greeted && !c->asked.report)
-		r = whose_turn(c);
+		r = next_report(c);
 	if (r) {
 		r->sent = true;
 		c->asked.report = send_request(c, r->json, r->n);
@@ -103,12 +103,12 @@ static void ask_report(struct ipc_client *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void settle_report(struct ipc_client *c)
+static void complete_report(struct ipc_client *c)
 {
 	struct report **at, *done;
 
 	c->asked.report = 0;
-	c->said = clock_mono_ns();
+	c->last_sent = clock_mono_ns();
 	pthread_mutex_lock(&c->lock);
 	for (at = &c->queue; *at && !(*at)->sent; at = &(*at)->next)
 		;
@@ -172,12 +172,12 @@ static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 	if (command)
 		return take_command(c, &m, e);
 	if (report) {
-		settle_report(c);
+		complete_report(c);
 	} else {
 		c->asked.hello = 0;
 		/* a supervisor that was restarted learns at once how far we
 		 * are: the next heartbeat is due */
-		c->said = c->failures ? 0 : clock_mono_ns();
+		c->last_sent = c->failures ? 0 : clock_mono_ns();
 		c->failures = 0;
 		set_greeted(c, true);
 		ask_ready(c);
@@ -250,7 +250,7 @@ static void sign_of_life(struct ipc_client *c)
 	struct msg m = {.type = MSG_TYPE_HEARTBEAT};
 	struct err e;
 
-	c->said = clock_mono_ns();
+	c->last_sent = clock_mono_ns();
 	atomic_store(&c->beat_at, 0);
 	c->config.calls.heartbeat(c->config.calls.arg, &m.u.heartbeat);
 	(void)ipc_client_report(c, &m, &e);
@@ -261,7 +261,7 @@ static void sign_of_life(struct ipc_client *c)
 static int64_t until_due(const struct ipc_client *c)
 {
 	int64_t now = clock_mono_ns(), asked = atomic_load(&c->beat_at);
-	int64_t at = c->said + c->config.heartbeat_ms * NS_PER_MS;
+	int64_t at = c->last_sent + c->config.heartbeat_ms * NS_PER_MS;
 
 	if (!c->asked.ready)
 		return (c->greeted_by - now) / NS_PER_MS;
@@ -385,7 +385,7 @@ void *ipc_link_run(void *arg)
 {
 	struct ipc_client *c = arg;
 
-	c->lost_since = c->said = clock_mono_ns();
+	c->lost_since = c->last_sent = clock_mono_ns();
 	c->hint_in_ms = POLL_MAX_MS;
 	if (c->config.quiet_ms > 0)
 		wait_for(c, c->config.quiet_ms);

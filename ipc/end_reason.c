@@ -7,10 +7,10 @@ static const struct {
 	const char *code;
 	const char *outcome;
 	const char *word;
-	bool again;
+	bool retryable;
 } reasons[] = {
-#define REASON(code, outcome, again, word) \
-	[REASON_##code] = {#code, #outcome, word, again},
+#define REASON(code, outcome, retryable, word) \
+	[REASON_##code] = {#code, #outcome, word, retryable},
 #include "ipc/end_reason.def"
 #undef REASON
 };
@@ -36,7 +36,7 @@ const char *reason_description(enum reason r)
 bool reason_is_retryable(enum reason r)
 {
 	assert(r < REASONS);
-	return reasons[r].again;
+	return reasons[r].retryable;
 }
 
 enum reason reason_from(const char *code)

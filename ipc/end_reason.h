@@ -5,7 +5,7 @@
 
 /* Why an attempt ended. The table is end_reason.def. */
 enum reason {
-#define REASON(code, outcome, again, word) REASON_##code,
+#define REASON(code, outcome, retryable, word) REASON_##code,
 #include "ipc/end_reason.def"
 #undef REASON
 	REASONS

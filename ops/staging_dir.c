@@ -1,7 +1,7 @@
 #include "ops/staging_dir.h"
 
 #include "lib/os/file.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ int tree_remove(const char *path, struct err *e)
 
 int tree_sync(const char *path, struct err *e)
 {
-	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int fd = open_files_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	int rc = fd < 0 || fsync(fd) ? err_errno_set(e, "%s", path) : 0;
 
 	if (fd >= 0)

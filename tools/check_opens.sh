@@ -2,7 +2,7 @@
 # Fails if a file outside lib/db/ opens files in a place that tools/opens.txt does not
 # list. Closing a descriptor of a database, or of its -shm, drops all locks that the
 # process has there; so each place is either known never to be given a database,
-# or opens with held_open (lib/os/held.h).
+# or opens with open_files_openat (lib/os/open_files.h).
 cd "$(dirname "$0")/.." || exit 1
 git ls-files -co --exclude-standard '*.c' |
 grep -vE '^(lib/db|tests|tools|bench)/' |
@@ -23,7 +23,7 @@ awk -F: '
 	END {
 		for (f in seen) {
 			if (seen[f] == 0) continue
-			if (!(f in want)) { print f ": opens files: use held_open, or say in tools/opens.txt why it is never given a database"; bad = 1 }
+			if (!(f in want)) { print f ": opens files: use open_files_openat, or say in tools/opens.txt why it is never given a database"; bad = 1 }
 			else if (seen[f] > want[f] + 0) { print f ": opens files in " seen[f] " places, tools/opens.txt has " want[f]; bad = 1 }
 		}
 		for (f in want)

@@ -1,7 +1,7 @@
 #include "cli/artifact/artifact_args.h"
 
 #include "lib/base/text.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static int run_artifact_put(struct cli *cli, struct err *e)
 			    e))
 		return -1;
 	fd = is_stdin ? STDIN_FILENO
-		      : held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+		      : open_files_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno_set(e, "%s", quoted(path).text);
 	rc = store(cli, &key, fd, e);

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 #include "lib/base/text.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 #include "schema/agent/transcript/session.h"
 #include "schema/agent/transcript/session_jsonl.h"
 
@@ -85,7 +85,7 @@ static int session_import(struct cli *cli, struct err *e)
 
 	if (key && text_check_key("--session", key, SESSION_KEY_MAX, e))
 		return -1;
-	if (!is_stdin && held_refuses(AT_FDCWD, path))
+	if (!is_stdin && open_files_contain(AT_FDCWD, path))
 		return err_set(e, ERR_INVALID, "%s is a database in use",
 			       quoted(path).text);
 	s.from = is_stdin ? stdin : fopen(path, "re");

@@ -79,7 +79,7 @@ static int tend_open(struct job *j, struct agent_file *f, struct err *e)
 	return sql_checkpoint(f->db, SQL_CHECKPOINT_TRUNCATE, 0, &r, e);
 }
 
-static void note_longest(struct job *j, struct sql_hold held)
+static void note_longest(struct job *j, struct sql_lock_time held)
 {
 	if (held.ns / MS > j->sum.longest_ms)
 		j->sum.longest_ms = held.ns / MS;

@@ -3,7 +3,7 @@
 #include "cli/remote.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 #include "schema/control/control.h"
 
 #include <errno.h>
@@ -140,9 +140,9 @@ int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
 int ops_open_archive(const char *path, int64_t *size, struct err *e)
 {
 	struct stat st;
-	int fd = !strcmp(path, "-")
-			 ? dup(STDIN_FILENO)
-			 : held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int fd = !strcmp(path, "-") ? dup(STDIN_FILENO)
+				    : open_files_openat(AT_FDCWD, path,
+							O_RDONLY | O_CLOEXEC);
 
 	*size = 0;
 	if (fd < 0 || fstat(fd, &st)) {

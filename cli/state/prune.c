@@ -29,7 +29,8 @@ struct job {
 	struct message_retention messages;
 };
 
-static void add_pruned(struct job *j, struct pruned *p, struct sql_hold held)
+static void add_pruned(struct job *j, struct pruned *p,
+		       struct sql_lock_time held)
 {
 	p->longest_ms = held.ns / MS;
 	p->longest_cpu_ms = held.cpu_ns / MS;
@@ -79,7 +80,7 @@ static int prune_file(struct cli *cli, const struct agent_database_row *row,
 {
 	struct job *j = arg;
 	struct arena a = {0};
-	struct sql_hold held;
+	struct sql_lock_time held;
 	int rc = find_busy(cli, j, row->agent, &a, e) ||
 		 dry_run_perform(&j->dry, row, prune_one, j, &held, e);
 

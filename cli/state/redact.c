@@ -38,7 +38,7 @@ static int null_file(struct cli *cli, const struct agent_database_row *row,
 {
 	struct job *j = arg;
 	struct nulled n = {.agent = row->agent};
-	struct sql_hold held;
+	struct sql_lock_time held;
 
 	(void)cli;
 	if (dry_run_perform(&j->dry, row, null_one, j, &held, e))

@@ -1,7 +1,7 @@
 #include "cli/vfs/vfs_transfer_cli.h"
 
 #include "lib/base/text.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 static int import_tar(struct vfs *v, const char *from, struct vfs_transfer *p,
 		      struct err *e)
 {
-	int fd = strcmp(from, "-")
-			 ? held_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC)
-			 : STDIN_FILENO;
+	int fd = strcmp(from, "-") ? open_files_openat(AT_FDCWD, from,
+						       O_RDONLY | O_CLOEXEC)
+				   : STDIN_FILENO;
 	int rc;
 
 	if (fd < 0)
@@ -38,7 +38,7 @@ static const char *guess(const char *from)
 		return "tar";
 	if (!stat(from, &st) && S_ISDIR(st.st_mode))
 		return "dir";
-	fd = held_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
+	fd = open_files_openat(AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (read(fd, head, sizeof head) < 0)
 			head[0] = '\0';

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-static _Atomic bool is_held;
-static _Atomic int64_t held_offset; /* ms */
+static _Atomic bool is_fixed;
+static _Atomic int64_t fixed_offset; /* ms */
 
 static int64_t read_ns(clockid_t which)
 {
@@ -18,9 +18,9 @@ static int64_t read_ns(clockid_t which)
 
 int64_t clock_now_ns(void)
 {
-	if (atomic_load(&is_held))
+	if (atomic_load(&is_fixed))
 		return read_ns(CLOCK_BOOTTIME) +
-		       atomic_load(&held_offset) * 1000000;
+		       atomic_load(&fixed_offset) * 1000000;
 	return read_ns(CLOCK_REALTIME);
 }
 
@@ -29,16 +29,16 @@ int64_t clock_offset(void)
 	return (read_ns(CLOCK_REALTIME) - read_ns(CLOCK_BOOTTIME)) / 1000000;
 }
 
-int64_t clock_held(void)
+int64_t clock_fixed_offset(void)
 {
-	return atomic_load(&is_held) ? atomic_load(&held_offset)
-				     : clock_offset();
+	return atomic_load(&is_fixed) ? atomic_load(&fixed_offset)
+				      : clock_offset();
 }
 
-void clock_hold(int64_t offset)
+void clock_fix_offset(int64_t offset)
 {
-	atomic_store(&held_offset, offset);
-	atomic_store(&is_held, true);
+	atomic_store(&fixed_offset, offset);
+	atomic_store(&is_fixed, true);
 }
 
 int64_t clock_now(void)

@@ -46,7 +46,7 @@ static int note_log(void *arg, sqlite3 *conn, const char *name, int frames)
 	struct sql *db = arg;
 
 	(void)conn;
-	assert(db->in_turn && "all writes go through the queue");
+	assert(db->was_queued && "all writes go through the queue");
 	if (strcmp(name, "main") != 0)
 		return SQLITE_OK;
 	if (frames < db->log_frames) /* it was reset */
@@ -126,8 +126,8 @@ static int commit_something(struct sql *db, struct err *e)
 }
 
 /* On a full disk nothing can be committed, and a checkpoint may free space. */
-static int copy_in_turn(struct sql *db, enum sql_checkpoint mode,
-			struct sql_checkpoint_result *out, struct err *e)
+static int copy_queued(struct sql *db, enum sql_checkpoint mode,
+		       struct sql_checkpoint_result *out, struct err *e)
 {
 	int rc;
 
@@ -145,9 +145,9 @@ static int try_once(struct sql *db, enum sql_checkpoint mode,
 
 	if (write_queue_enter(&db->queue, db->path, e))
 		return -1;
-	db->in_turn = true;
-	rc = copy_in_turn(db, mode, out, e);
-	db->in_turn = false;
+	db->was_queued = true;
+	rc = copy_queued(db, mode, out, e);
+	db->was_queued = false;
 	write_queue_leave(&db->queue);
 	return rc;
 }
@@ -230,7 +230,7 @@ void log_before_close(struct sql *db)
 		(void)sql_save_log(db, &e);
 	else if (db->depth == 0 && log_is_long(db))
 		(void)sql_checkpoint(db, SQL_CHECKPOINT_FULL, 0, &ignored, &e);
-	if (!db->keeps_turn && !write_queue_try(&db->queue))
+	if (!db->stays_queued_ && !write_queue_try(&db->queue))
 		log_keep(db);
 }
 

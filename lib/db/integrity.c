@@ -42,37 +42,39 @@ static int64_t pragma_number(sqlite3 *conn, const char *text)
 	return n;
 }
 
-static void check_all(sqlite3 *conn, struct buf *said)
+static void check_all(sqlite3 *conn, struct buf *problems)
 {
-	if (!collect_problems(conn, "PRAGMA integrity_check(5)", "ok", said))
+	if (!collect_problems(conn, "PRAGMA integrity_check(5)", "ok",
+			      problems))
 		(void)collect_problems(
 			conn,
 			"SELECT 'a row of ' || \"table\" || ' has no ' || "
 			"parent FROM pragma_foreign_key_check LIMIT 5",
-			"", said);
+			"", problems);
 }
 
-static const char *problem_of(struct buf *said, struct arena *a)
+static const char *problem_of(struct buf *problems, struct arena *a)
 {
-	const char *text = said->n || said->over ? arena_text(a, said->p)
-						 : NULL;
+	const char *text = problems->n || problems->over
+				   ? arena_text(a, problems->p)
+				   : NULL;
 
-	buf_fini(said);
+	buf_fini(problems);
 	return text;
 }
 
 static void inspect_database(sqlite3 *conn, struct db_health *out,
 			     struct arena *a)
 {
-	struct buf said = BUF_MAX(PROBLEMS_MAX);
+	struct buf problems = BUF_MAX(PROBLEMS_MAX);
 
 	out->pages = pragma_number(conn, "PRAGMA page_count");
 	out->page_size = pragma_number(conn, "PRAGMA page_size");
 	out->version = (int)pragma_number(conn, "PRAGMA user_version");
 	out->application_id = (int32_t)pragma_number(conn,
 						     "PRAGMA application_id");
-	check_all(conn, &said);
-	out->problem = problem_of(&said, a);
+	check_all(conn, &problems);
+	out->problem = problem_of(&problems, a);
 }
 
 /* immutable: a file in a read-only place, or one whose header says WAL, can be
@@ -126,15 +128,15 @@ int db_check_image(const struct db_image *image, struct db_health *out,
 	"SELECT name FROM sqlite_master WHERE type = 'table' AND " \
 	"sql NOT LIKE 'CREATE VIRTUAL%'"
 
-static int check_table(sqlite3 *conn, const char *table, struct buf *said)
+static int check_table(sqlite3 *conn, const char *table, struct buf *problems)
 {
 	char *check = sqlite3_mprintf("PRAGMA integrity_check(%Q)", table);
 	char *keys = sqlite3_mprintf(
 		"SELECT 'a row of ' || \"table\" || ' has no ' || parent "
 		"FROM pragma_foreign_key_check(%Q) LIMIT 5",
 		table);
-	int rc = collect_problems(conn, check, "ok", said) ||
-		 collect_problems(conn, keys, "", said);
+	int rc = collect_problems(conn, check, "ok", problems) ||
+		 collect_problems(conn, keys, "", problems);
 
 	sqlite3_free(check);
 	sqlite3_free(keys);
@@ -152,7 +154,7 @@ static int64_t count_names(const char *names)
 
 static void check_tables(sqlite3 *conn,
 			 void (*at)(void *arg, int64_t done, int64_t total),
-			 void *arg, struct buf *said)
+			 void *arg, struct buf *problems)
 {
 	struct buf names = BUF_MAX(NAMES_MAX);
 	char *rest = NULL;
@@ -161,14 +163,14 @@ static void check_tables(sqlite3 *conn,
 	/* the names first: the list must not be read while the tables are
 	 * checked */
 	if (collect_problems(conn, TABLES, "", &names)) {
-		buf_adds(said, names.p);
+		buf_adds(problems, names.p);
 		buf_fini(&names);
 		return;
 	}
 	total = names.n ? count_names(names.p) : 0;
 	for (char *name = total ? strtok_r(names.p, ";", &rest) : NULL; name;
 	     name = strtok_r(NULL, ";", &rest)) {
-		if (check_table(conn, name + (*name == ' '), said))
+		if (check_table(conn, name + (*name == ' '), problems))
 			break;
 		if (at)
 			at(arg, ++done, total);
@@ -177,10 +179,10 @@ static void check_tables(sqlite3 *conn,
 }
 
 /* One transaction: otherwise SQLite would lock and unlock for every table. */
-static void check_at_once(sqlite3 *conn, struct buf *said)
+static void check_at_once(sqlite3 *conn, struct buf *problems)
 {
 	(void)sqlite3_exec(conn, "BEGIN", NULL, NULL, NULL);
-	check_all(conn, said);
+	check_all(conn, problems);
 	(void)sqlite3_exec(conn, "ROLLBACK", NULL, NULL, NULL);
 }
 
@@ -188,15 +190,15 @@ int db_check_live(struct sql *db,
 		  void (*at)(void *arg, int64_t done, int64_t total), void *arg,
 		  const char **problem, struct arena *a, struct err *e)
 {
-	struct buf said = BUF_MAX(PROBLEMS_MAX);
+	struct buf problems = BUF_MAX(PROBLEMS_MAX);
 	int64_t bytes = file_size(db->path);
 
 	if (bytes < 0)
 		return err_errno_set(e, "%s", db->path);
 	if (bytes < SMALL_BYTES)
-		check_at_once(db->conn, &said);
+		check_at_once(db->conn, &problems);
 	else
-		check_tables(db->conn, at, arg, &said);
-	*problem = problem_of(&said, a);
+		check_tables(db->conn, at, arg, &problems);
+	*problem = problem_of(&problems, a);
 	return 0;
 }

@@ -45,24 +45,24 @@ struct sql {
 		dev_t dev;
 		ino_t ino; /* 0: not yet */
 	} log, index;
-	int64_t looked;     /* clock_mono_ns of the last sql_in_place */
-	int64_t lock_until; /* of the wait for SQLite's lock */
-	bool watched;       /* see sql_watch */
-	bool ranks;         /* see sql_rank */
-	bool in_turn;       /* began to write while first in the queue */
-	bool keeps_turn;    /* has not left the queue since */
-	bool log_grew;      /* we have committed since the last checkpoint */
-	int log_frames;     /* in the log when we last committed */
-	int log_limit;      /* see sql_checkpoint_at */
-	int checkpoint_at;  /* frames from which the next checkpoint is due */
-	int bulks;          /* see sql_bulk_begin */
-	struct sql_hold held, began;
+	int64_t place_checked; /* clock_mono_ns of the last sql_in_place */
+	int64_t lock_until;    /* of the wait for SQLite's lock */
+	bool watched;          /* see sql_watch */
+	bool ranks;            /* see sql_rank */
+	bool was_queued;       /* began to write while first in the queue */
+	bool stays_queued_;    /* has not left the queue since */
+	bool log_grew;         /* we have committed since the last checkpoint */
+	int log_frames;        /* in the log when we last committed */
+	int log_limit;         /* see sql_checkpoint_at */
+	int checkpoint_at; /* frames from which the next checkpoint is due */
+	int bulks;         /* see sql_bulk_begin */
+	struct sql_lock_time held, began;
 	struct stmt stmts[];
 };
 
 /* sqlite3_open_v2 with the default VFS; configures the library at first use.
  * Every connection of skep is opened and closed here, and meanwhile its file is
- * registered in lib/os/held.h. Only SQLite writes the log: no layer of ours may
+ * registered in lib/os/open_files.h. Only SQLite writes the log: no layer of ours may
  * delay, merge or reorder its writes. */
 int sql_connect(const char *path, int flags, sqlite3 **out);
 void sql_disconnect(sqlite3 *conn); /* NULL is fine */

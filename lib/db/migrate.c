@@ -128,18 +128,18 @@ static void log_migrating(const struct db_migrating *m)
 		 LI("seconds", m->seconds));
 }
 
-static db_migrating_fn *tell = log_migrating;
-static int tell_every_ms = EVERY_MS;
+static db_migrating_fn *report = log_migrating;
+static int report_every_ms = EVERY_MS;
 
 void db_watch_migrations(db_migrating_fn *fn, int every_ms)
 {
-	tell = fn ? fn : log_migrating;
-	tell_every_ms = fn ? every_ms : EVERY_MS;
+	report = fn ? fn : log_migrating;
+	report_every_ms = fn ? every_ms : EVERY_MS;
 }
 
 struct watch {
 	struct db_migrating at;
-	int64_t began, told; /* ns */
+	int64_t began, reported_at; /* ns */
 };
 
 static int on_steps(void *arg)
@@ -147,11 +147,11 @@ static int on_steps(void *arg)
 	struct watch *w = arg;
 	int64_t now = clock_mono_ns();
 
-	if (now - w->told < tell_every_ms * INT64_C(1000000))
+	if (now - w->reported_at < report_every_ms * INT64_C(1000000))
 		return 0;
-	w->told = now;
+	w->reported_at = now;
 	w->at.seconds = (int)((now - w->began) / 1000000000);
-	tell(&w->at);
+	report(&w->at);
 	return 0;
 }
 

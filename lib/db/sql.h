@@ -161,13 +161,13 @@ int64_t sql_last_rowid(const struct sql *db);
 /* How long the longest write transaction since sql_watch kept other writers
  * out: by the clock, and the CPU time alone, which does not depend on other
  * load. */
-struct sql_hold {
+struct sql_lock_time {
 	int64_t ns;
 	int64_t cpu_ns;
 };
 
 void sql_watch(struct sql *db);
-struct sql_hold sql_longest(const struct sql *db);
+struct sql_lock_time sql_longest(const struct sql *db);
 
 /* Inside a write transaction: a number that is the same as in our last one if
  * no other connection has committed in between, so that what was read then is

@@ -3,7 +3,7 @@
 #include "lib/db/internal.h"
 
 #include "lib/os/file.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -202,11 +202,11 @@ static int set_up_writing(struct sql *db, struct err *e)
 	if (write_queue_open(&db->queue, db->path, e) ||
 	    write_queue_enter(&db->queue, db->path, e))
 		return -1;
-	db->in_turn = true;
+	db->was_queued = true;
 	bad = set_auto_vacuum(db, e) || sql_run(db, write_pragmas, e) ||
 	      (!sql_log_fits(db) && sql_log_is_foreign(db, e));
 	sql_note_companions(db);
-	db->in_turn = false;
+	db->was_queued = false;
 	write_queue_leave(&db->queue);
 	return bad ? -1 : 0;
 }
@@ -229,18 +229,18 @@ int sql_connect(const char *path, int flags, sqlite3 **out)
 	/* no lock is taken before the first statement */
 	if (rc == SQLITE_OK &&
 	    stat(sqlite3_db_filename(*out, "main"), &st) == 0)
-		held_add(&(struct held){*out, st.st_dev, st.st_ino});
+		open_files_add(&(struct open_file){*out, st.st_dev, st.st_ino});
 	return rc;
 }
 
 void sql_disconnect(sqlite3 *conn)
 {
 	/* requested before: another thread may get the same address */
-	struct held h = held_of(conn);
+	struct open_file h = open_files_find(conn);
 
 	sqlite3_close(conn);
 	if (h.owner)
-		held_remove(&h);
+		open_files_remove(&h);
 }
 
 static int set_up_connection(struct sql *db, unsigned flags, struct err *e)
@@ -344,10 +344,10 @@ int sql_script(struct sql *db, const char *text, struct err *e)
 	if (sql_set_full(db, true, e) ||
 	    write_queue_enter(&db->queue, db->path, e))
 		return -1;
-	db->in_turn = true;
+	db->was_queued = true;
 	rc = sql_in_place(db, e) ? -1 : sql_run(db, text, e);
 	log_after_commit(db);
-	db->in_turn = false;
+	db->was_queued = false;
 	write_queue_leave(&db->queue);
 	return rc;
 }

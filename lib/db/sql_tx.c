@@ -67,29 +67,29 @@ int sql_begin(struct sql *db, struct err *e)
 	return bad;
 }
 
-static struct sql_hold clocks(void)
+static struct sql_lock_time clocks(void)
 {
 	struct timespec t = {0};
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (struct sql_hold){clock_mono_ns(),
-				 t.tv_sec * 1000000000 + t.tv_nsec};
+	return (struct sql_lock_time){clock_mono_ns(),
+				      t.tv_sec * 1000000000 + t.tv_nsec};
 }
 
 void sql_watch(struct sql *db)
 {
 	db->watched = true;
-	db->held = (struct sql_hold){0};
+	db->held = (struct sql_lock_time){0};
 }
 
-struct sql_hold sql_longest(const struct sql *db)
+struct sql_lock_time sql_longest(const struct sql *db)
 {
 	return db->held;
 }
 
-static void note_hold(struct sql *db)
+static void note_lock_time(struct sql *db)
 {
-	struct sql_hold now = clocks();
+	struct sql_lock_time now = clocks();
 
 	now.ns -= db->began.ns;
 	now.cpu_ns -= db->began.cpu_ns;
@@ -124,9 +124,9 @@ static int begin_queued(struct sql *db, bool full, struct err *e)
 		write_queue_leave(&db->queue);
 		return -1;
 	}
-	db->in_turn = true;
-	db->keeps_turn = !db->full || log_is_long(db);
-	if (!db->keeps_turn)
+	db->was_queued = true;
+	db->stays_queued_ = !db->full || log_is_long(db);
+	if (!db->stays_queued_)
 		write_queue_leave(&db->queue);
 	if (db->watched)
 		db->began = clocks();
@@ -178,16 +178,16 @@ static void roll_back(struct sql *db)
 
 /* A commit that does not wait for the disk is not acknowledged before sql_sync
  * or a commit that does. The check costs 4 µs, a tenth of an append. */
-static bool must_look(struct sql *db)
+static bool must_check_place(struct sql *db)
 {
 	int64_t now;
 
 	if (db->full)
 		return true;
 	now = clock_mono_ns();
-	if (db->looked && now - db->looked < LOOK_NS)
+	if (db->place_checked && now - db->place_checked < LOOK_NS)
 		return false;
-	db->looked = now;
+	db->place_checked = now;
 	return true;
 }
 
@@ -195,7 +195,7 @@ static bool must_look(struct sql *db)
  * the last process that has it open. */
 int sql_commit(struct sql *db, struct err *e)
 {
-	if (must_look(db) && sql_in_place(db, e))
+	if (must_check_place(db) && sql_in_place(db, e))
 		return -1;
 	return step_once(db, db->commit, "commit", e);
 }
@@ -209,14 +209,14 @@ static int commit(struct sql *db, struct err *e)
 static void end_writing(struct sql *db)
 {
 	db->commits += !db->doomed;
-	if (db->keeps_turn)
+	if (db->stays_queued_)
 		log_after_commit(db);
 	db->noticed = commits_noticed(db);
 	if (db->watched)
-		note_hold(db);
-	if (db->keeps_turn)
+		note_lock_time(db);
+	if (db->stays_queued_)
 		write_queue_leave(&db->queue);
-	db->in_turn = db->keeps_turn = false;
+	db->was_queued = db->stays_queued_ = false;
 }
 
 int sql_leave(struct sql *db, int rc, struct err *e)

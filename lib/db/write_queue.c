@@ -97,29 +97,29 @@ static int wait_in_line(struct write_queue *t, const char *path, struct err *e)
 {
 	int64_t end = clock_mono_ns() + (int64_t)t->wait_ms * 1000000;
 	timer_t timer;
-	int rc, why;
+	int rc, reason;
 
 	if (start_timer(t, &timer))
 		return err_errno_set(e, "%s: timer", path);
 	t->waiter = pthread_self();
 	atomic_store(&t->waiting, true);
 	rc = wait_until(t, end);
-	why = errno;
+	reason = errno;
 	atomic_store(&t->waiting, false);
 	timer_delete(timer);
 	if (rc == 0)
 		return 0;
-	if (why == EINTR)
+	if (reason == EINTR)
 		return err_set(e, ERR_CANCELED,
 			       "%s: interrupted while waiting for the write "
 			       "lock",
 			       path);
-	if (why == ETIMEDOUT)
+	if (reason == ETIMEDOUT)
 		return err_set(e, ERR_BUSY,
 			       "%s: another process has held the write lock "
 			       "for %d s",
 			       path, t->wait_ms / 1000);
-	errno = why;
+	errno = reason;
 	return err_errno_set(e, "%s: waiting for the write lock", path);
 }
 

@@ -16,10 +16,10 @@ static int authenticate(struct conn *c, struct err *e)
 	char hash[HASH_HEX];
 
 	if (c->is_unix) {
-		snprintf(c->subject.name, sizeof c->subject.name, "uid:%u",
+		snprintf(c->principal.name, sizeof c->principal.name, "uid:%u",
 			 c->peer.uid);
-		c->subject.can = c->peer.can;
-		if (!c->peer.can)
+		c->principal.scopes = c->peer.scopes;
+		if (!c->peer.scopes)
 			return err_set(
 				e, ERR_UNAUTHORIZED,
 				"only the user of the supervisor may use "
@@ -31,7 +31,7 @@ static int authenticate(struct conn *c, struct err *e)
 			       "a token is required: Authorization: Bearer "
 			       "TOKEN");
 	http_token_hash(token, hash);
-	if (cf->check(cf->app, hash, &c->subject, e))
+	if (cf->check(cf->app, hash, &c->principal, e))
 		return -1;
 	c->trusted = true;
 	return 0;
@@ -63,7 +63,7 @@ static int check_body(struct conn *c, struct err *e)
 {
 	size_t set = c->core->config.limits.body;
 	size_t own = c->core->config.routes.inputs
-			     ? http_body_max(c->route->takes)
+			     ? http_body_max(c->route->request)
 			     : SIZE_MAX;
 	size_t max = own < set ? own : set;
 
@@ -98,7 +98,7 @@ static int admit(struct conn *c, struct err *e)
 		return -1;
 	}
 	if (c->route->scope != HTTP_SCOPE_PUBLIC &&
-	    !(c->subject.can & 1u << c->route->scope))
+	    !(c->principal.scopes & 1u << c->route->scope))
 		return err_set(e, ERR_DENIED,
 			       "a token with the scope \"%s\" is required",
 			       http_scope_name(c->route->scope));

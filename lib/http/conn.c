@@ -69,8 +69,9 @@ struct conn *conn_new(struct conn_core *k, bool is_unix, unsigned uid)
 	c->is_unix = is_unix;
 	if (is_unix) {
 		c->peer.uid = uid;
-		c->peer.can = uid == 0 || uid == geteuid() ? HTTP_CAN_ALL : 0;
-		c->trusted = c->peer.can != 0;
+		c->peer.scopes = uid == 0 || uid == geteuid() ? HTTP_SCOPES_ALL
+							      : 0;
+		c->trusted = c->peer.scopes != 0;
 	}
 	buf_init(&c->in, k->config.limits.head + (128 << 10));
 	buf_init(&c->body, k->config.limits.body);
@@ -149,7 +150,7 @@ static bool step_head(struct conn *c)
 	arena_reset(&c->arena);
 	c->head_only = false;
 	c->route = NULL;
-	c->subject = (struct http_subject){.name = "-"};
+	c->principal = (struct http_principal){.name = "-"};
 	if (size == 0 || size > max) {
 		c->keep_alive = false;
 		c->path = arena_text(&c->arena, "");
@@ -172,12 +173,12 @@ static int read_members(struct conn *c, struct err *e)
 	const struct http_routes *t = &c->core->config.routes;
 	struct http_request r = {c};
 
-	if (!t->inputs || c->route->takes == &http_body_raw)
+	if (!t->inputs || c->route->request == &http_body_raw)
 		return 0;
 	c->json = http_body_json(&r, e);
 	if (!c->json)
 		return -1;
-	return http_body_check(c->route->takes, c->json, e);
+	return http_body_check(c->route->request, c->json, e);
 }
 
 void conn_core_spent(struct conn_core *k, const char *route, int64_t ns)
@@ -308,7 +309,7 @@ void conn_answered(struct conn *c)
 {
 	c->state = c->keep_alive ? CONN_HEAD : CONN_LINGER;
 	c->since = clock_mono_ns();
-	c->subject = (struct http_subject){{0}, 0};
+	c->principal = (struct http_principal){{0}, 0};
 	conn_wake(c);
 }
 
@@ -316,7 +317,7 @@ void conn_log(const struct conn *c, int status)
 {
 	log_info(LT("msg", "http"), LT("method", c->head ? c->head->method : 0),
 		 LT("path", c->path), LI("status", status),
-		 LT("who", c->subject.name),
+		 LT("who", c->principal.name),
 		 LI("us", (clock_mono_ns() - c->since) / 1000));
 }
 

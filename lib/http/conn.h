@@ -45,7 +45,7 @@ struct conn_core {
 
 struct conn_peer { /* the needed part of a subject: there are thousands */
 	unsigned uid;
-	unsigned can;
+	unsigned scopes;
 };
 
 struct conn {
@@ -70,7 +70,7 @@ struct conn {
 	struct http_match *match;
 	struct http_pair *query;
 	size_t nquery;
-	struct http_subject subject;
+	struct http_principal principal;
 	char *path;
 	struct http_chunks chunks;
 	struct http_reply *reply;

@@ -57,7 +57,7 @@ static void remove_from_list(struct list *l, struct transfer *t)
 	t->next = t->prev = NULL;
 }
 
-static struct list take_all(struct list *l)
+static struct list list_detach(struct list *l)
 {
 	struct list all = *l;
 
@@ -67,7 +67,7 @@ static struct list take_all(struct list *l)
 
 /* --- in the thread ---------------------------------------------------- */
 
-static void hand_back(struct curl_loop *c, struct list *done)
+static void return_transfers(struct curl_loop *c, struct list *done)
 {
 	struct transfer *t;
 
@@ -117,7 +117,7 @@ static void harvest(struct curl_loop *c)
 				  (char **)&t);
 		end_transfer(c, t, m->data.result, &done);
 	}
-	hand_back(c, &done);
+	return_transfers(c, &done);
 }
 
 static void on_prepare(uv_prepare_t *h)
@@ -183,18 +183,18 @@ static void stop_all(struct curl_loop *c)
 	curl_sockets_close(c->sockets);
 	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
 		uv_close(own[i], NULL);
-	hand_back(c, &done);
+	return_transfers(c, &done);
 }
 
 /* What skepd wants of us: what is to be started, what is to be dropped. */
-static bool take_orders(struct curl_loop *c, struct list *starting,
-			struct list *dropped)
+static bool get_requests(struct curl_loop *c, struct list *starting,
+			 struct list *dropped)
 {
 	struct transfer *t, *next;
 	bool stopping;
 
 	uv_mutex_lock(&c->lock);
-	*starting = take_all(&c->starting);
+	*starting = list_detach(&c->starting);
 	for (t = starting->first; t; t = t->next)
 		t->code = t->drop ? CURLE_ABORTED_BY_CALLBACK : CURLE_OK;
 	for (t = c->dropping ? c->active.first : NULL; t; t = next) {
@@ -214,17 +214,17 @@ static void on_wake(uv_async_t *h)
 {
 	struct curl_loop *c = h->data;
 	struct list starting, dropped = {0}, done = {0};
-	bool stopping = take_orders(c, &starting, &dropped);
+	bool stopping = get_requests(c, &starting, &dropped);
 	struct transfer *t;
 
 	for (t = dropped.first; t; t = t->next)
 		abort_transfer(c, t);
-	hand_back(c, &dropped);
+	return_transfers(c, &dropped);
 	while ((t = starting.first)) {
 		remove_from_list(&starting, t);
 		begin_transfer(c, t, &done);
 	}
-	hand_back(c, &done);
+	return_transfers(c, &done);
 	if (stopping)
 		stop_all(c);
 }
@@ -241,7 +241,7 @@ static void run_thread(void *arg)
 
 /* --- on skepd's loop -------------------------------------------------- */
 
-static void tell_all(struct list *done)
+static void call_back_all(struct list *done)
 {
 	struct transfer *t;
 
@@ -257,9 +257,9 @@ static void on_back(uv_async_t *h)
 	struct list done;
 
 	uv_mutex_lock(&c->lock);
-	done = take_all(&c->over);
+	done = list_detach(&c->over);
 	uv_mutex_unlock(&c->lock);
-	tell_all(&done);
+	call_back_all(&done);
 }
 
 static void make_handles(struct curl_loop *c)
@@ -337,7 +337,7 @@ void curl_loop_close(struct curl_loop *c)
 		else
 			uv_run(&c->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&c->loop);
-		tell_all(&c->over);
+		call_back_all(&c->over);
 	}
 	uv_close((uv_handle_t *)&c->back, loop_closed);
 }

@@ -44,7 +44,7 @@ static struct slot *slot_of(struct curl_sockets *s, curl_socket_t fd)
 	return &s->slots[fd];
 }
 
-static void let_go(struct curl_sockets *s)
+static void release(struct curl_sockets *s)
 {
 	if (--s->open)
 		return;
@@ -56,7 +56,7 @@ static void watcher_closed(uv_handle_t *h)
 {
 	struct watched *w = h->data;
 
-	let_go(w->owner);
+	release(w->owner);
 	free(w);
 }
 
@@ -193,5 +193,5 @@ void curl_sockets_close(struct curl_sockets *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		unwatch(&s->slots[i]);
-	let_go(s);
+	release(s);
 }

@@ -23,22 +23,22 @@ enum http_scope {
 	HTTP_SCOPES
 };
 
-#define HTTP_CAN(name) (1u << HTTP_SCOPE_##name)
-#define HTTP_CAN_ALL   ((1u << HTTP_SCOPES) - 1)
+#define HTTP_SCOPE_BIT(name) (1u << HTTP_SCOPE_##name)
+#define HTTP_SCOPES_ALL      ((1u << HTTP_SCOPES) - 1)
 
 const char *http_scope_name(enum http_scope s);
 int http_scope_from(const char *word); /* -1: no such scope */
 
 /* The client. */
-struct http_subject {
+struct http_principal {
 	char name[64];
-	unsigned can; /* HTTP_CAN bits */
+	unsigned scopes; /* HTTP_SCOPE_BIT bits */
 };
 
 /* Borrowed for the duration of the handler's call. */
 struct http_request;
 
-const struct http_subject *http_subject(const struct http_request *r);
+const struct http_principal *http_principal(const struct http_request *r);
 
 /* A {name} of the route's pattern; asserts that the pattern has it. */
 const char *http_param(const struct http_request *r, const char *name);

@@ -73,7 +73,7 @@ static void put_parameters(struct buf *out, const struct http_routes *t,
 	for (size_t i = 0; i < t->ninputs; i++)
 		if (&t->rows[t->inputs[i].route] == r)
 			add_parameter(out, &t->inputs[i]);
-	if (r->gives == HTTP_GIVES_STREAM)
+	if (r->response == HTTP_RESPONSE_STREAM)
 		json_add_raw(out,
 			     "{\"name\":\"Last-Event-ID\",\"in\":\"header\","
 			     "\"required\":false,\"schema\":"
@@ -139,17 +139,17 @@ static void put_list_schema(struct buf *out, const struct shape *s)
 static void put_answer(struct buf *out, const struct http_route *r)
 {
 	static const char *const types[] = {
-		[HTTP_GIVES_OBJECT] = "application/json",
-		[HTTP_GIVES_LIST] = "application/json",
-		[HTTP_GIVES_STREAM] = "text/event-stream",
-		[HTTP_GIVES_TEXT] = "text/plain",
+		[HTTP_RESPONSE_OBJECT] = "application/json",
+		[HTTP_RESPONSE_LIST] = "application/json",
+		[HTTP_RESPONSE_STREAM] = "text/event-stream",
+		[HTTP_RESPONSE_TEXT] = "text/plain",
 	};
 
 	json_put_object(out, "content");
-	json_put_object(out, types[r->gives]);
-	if (r->gives == HTTP_GIVES_OBJECT)
+	json_put_object(out, types[r->response]);
+	if (r->response == HTTP_RESPONSE_OBJECT)
 		put_ref(out, "schema", r->shape);
-	else if (r->gives == HTTP_GIVES_LIST)
+	else if (r->response == HTTP_RESPONSE_LIST)
 		put_list_schema(out, r->shape);
 	else
 		json_put_raw(out, "schema", "{\"type\":\"string\"}");
@@ -172,7 +172,7 @@ static void put_security(struct buf *out, enum http_scope scope)
 
 static void put_responses(struct buf *out, const struct http_route *r)
 {
-	bool empty = r->gives == HTTP_GIVES_NOTHING;
+	bool empty = r->response == HTTP_RESPONSE_NOTHING;
 
 	json_put_object(out, "responses");
 	json_put_object(out, empty ? "204" : "200");
@@ -197,7 +197,7 @@ static void put_operation(struct buf *out, const struct http_routes *t,
 	json_put_text(out, "summary", r->summary);
 	put_security(out, r->scope);
 	put_parameters(out, t, r);
-	put_request_body(out, r->takes);
+	put_request_body(out, r->request);
 	put_responses(out, r);
 	json_end_object(out);
 }
@@ -248,10 +248,10 @@ static void put_schemas(struct buf *out, const struct http_routes *t)
 	json_put_object(out, "schemas");
 	json_put_raw(out, "problem", problem_schema);
 	for (size_t i = 0; i < t->n; i++) {
-		const struct shape *gives = t->rows[i].shape;
+		const struct shape *response = t->rows[i].shape;
 
-		if (gives && !named_before(t, i, gives))
-			put_schema(out, gives);
+		if (response && !named_before(t, i, response))
+			put_schema(out, response);
 	}
 	json_end_object(out);
 }

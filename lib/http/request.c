@@ -26,9 +26,9 @@ int http_scope_from(const char *word)
 	return -1;
 }
 
-const struct http_subject *http_subject(const struct http_request *r)
+const struct http_principal *http_principal(const struct http_request *r)
 {
-	return &r->c->subject;
+	return &r->c->principal;
 }
 
 static const char *find_pair(const struct http_pair *pairs, size_t n,

@@ -15,12 +15,12 @@
 typedef void http_handler(void *app, const struct http_request *r,
 			  struct http_reply *reply);
 
-enum http_gives {
-	HTTP_GIVES_OBJECT,
-	HTTP_GIVES_LIST,   /* {"items": [...], "next": cursor or null} */
-	HTTP_GIVES_STREAM, /* text/event-stream */
-	HTTP_GIVES_TEXT,
-	HTTP_GIVES_NOTHING
+enum http_response {
+	HTTP_RESPONSE_OBJECT,
+	HTTP_RESPONSE_LIST,   /* {"items": [...], "next": cursor or null} */
+	HTTP_RESPONSE_STREAM, /* text/event-stream */
+	HTTP_RESPONSE_TEXT,
+	HTTP_RESPONSE_NOTHING
 };
 
 struct http_route {
@@ -30,8 +30,8 @@ struct http_route {
 	enum http_scope scope;
 	http_handler *handle;
 	const char *summary;
-	const struct http_body *takes; /* NULL: no body */
-	enum http_gives gives;
+	const struct http_body *request; /* NULL: no body */
+	enum http_response response;
 	const struct shape *shape; /* of the object or of an item, or NULL */
 };
 

@@ -19,7 +19,7 @@ struct http_server;
 /* Fills *who for the holder of a token. The server passes the SHA-256, in hex,
  * of what the client sent; compare with http_token_equal (lib/http/auth.h). */
 typedef int http_check(void *app, const char *token_hash,
-		       struct http_subject *who, struct err *e);
+		       struct http_principal *who, struct err *e);
 
 struct http_limits {
 	size_t head;         /* bytes of a request's head */

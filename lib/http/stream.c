@@ -161,7 +161,7 @@ void stream_drop(struct http_stream *s)
 	struct conn *c = s->c;
 
 	metrics_add(c->core->metrics, HTTP_M_DROPPED, NULL, 1);
-	log_warn(LT("msg", "slow reader dropped"), LT("who", c->subject.name),
+	log_warn(LT("msg", "slow reader dropped"), LT("who", c->principal.name),
 		 LI("queued", c->out.n));
 	c->kill = true;
 	conn_wake(c);

@@ -14,8 +14,8 @@ void lines_fini(struct lines *l)
 	buf_fini(&l->part);
 }
 
-static int pass_line(struct lines *l, bool last, line_handler *take, void *arg,
-		     struct err *e)
+static int pass_line(struct lines *l, bool last, line_handler *handle,
+		     void *arg, struct err *e)
 {
 	struct line line = {
 		.p = l->part.p,
@@ -23,14 +23,14 @@ static int pass_line(struct lines *l, bool last, line_handler *take, void *arg,
 		.whole = last && !l->inside,
 		.last = last,
 	};
-	int rc = take(arg, &line, e);
+	int rc = handle(arg, &line, e);
 
 	l->inside = !last;
 	buf_clear(&l->part);
 	return rc;
 }
 
-int lines_add(struct lines *l, const char *p, size_t n, line_handler *take,
+int lines_add(struct lines *l, const char *p, size_t n, line_handler *handle,
 	      void *arg, struct err *e)
 {
 	while (n > 0) {
@@ -49,15 +49,15 @@ int lines_add(struct lines *l, const char *p, size_t n, line_handler *take,
 		} else if (l->part.n < l->max) {
 			return 0;
 		}
-		if (pass_line(l, end != NULL, take, arg, e))
+		if (pass_line(l, end != NULL, handle, arg, e))
 			return -1;
 	}
 	return 0;
 }
 
-int lines_end(struct lines *l, line_handler *take, void *arg, struct err *e)
+int lines_end(struct lines *l, line_handler *handle, void *arg, struct err *e)
 {
 	if (l->part.n == 0 && !l->inside)
 		return 0;
-	return pass_line(l, true, take, arg, e);
+	return pass_line(l, true, handle, arg, e);
 }

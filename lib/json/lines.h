@@ -28,11 +28,11 @@ typedef int line_handler(void *arg, const struct line *line, struct err *e);
 void lines_init(struct lines *l, size_t max);
 void lines_fini(struct lines *l);
 
-/* Passes every complete line to `take`, until that fails. */
-int lines_add(struct lines *l, const char *p, size_t n, line_handler *take,
+/* Passes every complete line to `handle`, until that fails. */
+int lines_add(struct lines *l, const char *p, size_t n, line_handler *handle,
 	      void *arg, struct err *e);
 
 /* The end of the stream ends the last line. */
-int lines_end(struct lines *l, line_handler *take, void *arg, struct err *e);
+int lines_end(struct lines *l, line_handler *handle, void *arg, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 #include "lib/os/file.h"
 
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,8 @@ int file_read_fd(int fd, const char *what, struct buf *b, struct err *e)
 
 static int read_from(const char *path, int flags, struct buf *b, struct err *e)
 {
-	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags);
+	int fd = open_files_openat(AT_FDCWD, path,
+				   O_RDONLY | O_CLOEXEC | flags);
 	struct stat st;
 	int rc;
 

@@ -24,7 +24,7 @@ struct pids {
 	int cap;
 };
 
-static pid_t spared[TREE_SPARED]; /* 0: free */
+static pid_t spared[TREE_EXEMPT_MAX]; /* 0: free */
 static struct tree_watch *watches;
 static pid_t init_pid; /* 0: none */
 
@@ -36,7 +36,7 @@ void tree_has_init(pid_t pid)
 /* Replaces `old` by `pid`; does nothing if `old` is not there. */
 static void replace_spared(pid_t old, pid_t pid)
 {
-	for (int i = 0; i < TREE_SPARED; i++) {
+	for (int i = 0; i < TREE_EXEMPT_MAX; i++) {
 		if (spared[i] != old)
 			continue;
 		spared[i] = pid;
@@ -48,7 +48,7 @@ static bool is_spared(pid_t pid)
 {
 	bool is = false;
 
-	for (int i = 0; i < TREE_SPARED; i++)
+	for (int i = 0; i < TREE_EXEMPT_MAX; i++)
 		is = is || (spared[i] && spared[i] == pid);
 	return is;
 }
@@ -57,18 +57,18 @@ static bool any_spared(void)
 {
 	bool any = false;
 
-	for (int i = 0; i < TREE_SPARED; i++)
+	for (int i = 0; i < TREE_EXEMPT_MAX; i++)
 		any = any || spared[i];
 	return any;
 }
 
-void tree_spare(pid_t pid)
+void tree_exempt(pid_t pid)
 {
 	if (!is_spared(pid))
 		replace_spared(0, pid);
 }
 
-void tree_unspare(pid_t pid)
+void tree_unexempt(pid_t pid)
 {
 	replace_spared(pid, 0);
 }
@@ -237,7 +237,7 @@ bool tree_reap(pid_t watched, int *status)
 			*status = st;
 		note_end(pid, st);
 		if (is_spared(pid))
-			tree_unspare(pid);
+			tree_unexempt(pid);
 	}
 	if (pid < 0)
 		return errno == ECHILD;

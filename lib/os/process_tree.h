@@ -24,9 +24,9 @@ int tree_own(struct err *e);
 
 /* A child that, with all its descendants, is left alone by the functions below
  * until it is no longer spared: it serves the others, or outlives them. */
-#define TREE_SPARED 18 /* a mount, an agent, 16 MCP servers */
-void tree_spare(pid_t pid);
-void tree_unspare(pid_t pid);
+#define TREE_EXEMPT_MAX 18 /* a mount, an agent, 16 MCP servers */
+void tree_exempt(pid_t pid);
+void tree_unexempt(pid_t pid);
 
 /* A child that is the first process of a PID namespace: orphans in it become
  * its children. It is not counted, signalled or ended itself; its descendants

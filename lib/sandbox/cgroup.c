@@ -205,7 +205,7 @@ bool cgroup_unified(pid_t pid, char *out, size_t cap)
 	return (size_t)snprintf(out, cap, "%s%s", mount, own) < cap;
 }
 
-static bool look_unified(const char *name, pid_t pid)
+static bool probe_unified(const char *name, pid_t pid)
 {
 	char dir[CGROUP_PATH], type[CGROUP_PATH + 64];
 
@@ -218,7 +218,7 @@ static bool look_unified(const char *name, pid_t pid)
 		(access(type, F_OK) || who_is_in(dir, pid) < 2));
 }
 
-static bool look_first(const char *name, const char *proc)
+static bool probe_hierarchies(const char *name, const char *proc)
 {
 	char mount[PART], own[PART], dir[CGROUP_PATH + 8];
 
@@ -235,8 +235,8 @@ void cgroup_probe(pid_t pid, bool has[CGROUP_LIMITS])
 
 	snprintf(proc, sizeof proc, "/proc/%d/cgroup", (int)pid);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
-		has[i] = look_unified(kinds[i].name, pid) ||
-			 look_first(kinds[i].name, proc);
+		has[i] = probe_unified(kinds[i].name, pid) ||
+			 probe_hierarchies(kinds[i].name, proc);
 }
 
 /* --- finding --------------------------------------------------------------- */
@@ -267,8 +267,8 @@ bool cgroup_plan(const struct cgroup_bases *p, const struct sandbox_limits *l,
 	bool all = true;
 
 	for (int i = 0; i < CGROUP_LIMITS; i++) {
-		bool named = i == CGROUP_PIDS     ? l->pids_said
-			     : i == CGROUP_MEMORY ? l->memory_said
+		bool named = i == CGROUP_PIDS     ? l->pids_set
+			     : i == CGROUP_MEMORY ? l->memory_set
 						  : true;
 
 		out[i] = (struct cgroup_limits){
@@ -388,7 +388,7 @@ void cgroup_limit_late(const struct sandbox_limits *l)
 
 	if (pids && l->pids > 0)
 		limit_late(pids, CGROUP_PIDS, l->pids);
-	if (memory && l->memory > 0 && !l->memory_said)
+	if (memory && l->memory > 0 && !l->memory_set)
 		limit_late(memory, CGROUP_MEMORY, l->memory);
 	(void)unsetenv(CGROUP_PIDS_DIR);
 }
@@ -435,7 +435,7 @@ int64_t cgroup_oom(const struct cgroup_bases *p, const char *run)
 	return n;
 }
 
-void cgroup_forget(const struct cgroup_bases *p, const char *run)
+void cgroup_release(const struct cgroup_bases *p, const char *run)
 {
 	char dir[CGROUP_PATH];
 

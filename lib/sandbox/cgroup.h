@@ -97,6 +97,6 @@ int64_t cgroup_oom_read(int fd);
 int64_t cgroup_oom(const struct cgroup_bases *p, const char *run);
 
 /* After its last process is gone. */
-void cgroup_forget(const struct cgroup_bases *p, const char *run);
+void cgroup_release(const struct cgroup_bases *p, const char *run);
 
 #endif

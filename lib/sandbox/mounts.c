@@ -38,16 +38,16 @@ static bool make_place(const char *path, bool dir)
 
 /* A directory of the commands would make what is put back into it writable for
  * them. */
-static bool take_trees(struct mounts *m)
+static bool open_trees(struct mounts *m)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
 
-	for (int i = 0; i < m->plan->nkept; i++) {
-		m->at = m->plan->kept[i].path;
+	for (int i = 0; i < m->plan->nvisible; i++) {
+		m->at = m->plan->visible[i].path;
 		m->tree[i] = open_tree(AT_FDCWD, m->at,
 				       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 					       AT_RECURSIVE);
-		if (m->tree[i] >= 0 && !m->plan->kept[i].write &&
+		if (m->tree[i] >= 0 && !m->plan->visible[i].write &&
 		    mount_setattr(m->tree[i], "", AT_EMPTY_PATH | AT_RECURSIVE,
 				  &read_only, sizeof read_only))
 			return false;
@@ -77,15 +77,15 @@ static bool is_back(int tree, const char *path)
 /* Whether the directory itself is back, below another cover. */
 static bool is_placed(const struct mounts *m, const char *dir)
 {
-	for (int i = 0; i < m->plan->nkept; i++)
-		if (m->placed[i] && strcmp(m->plan->kept[i].path, dir) == 0)
+	for (int i = 0; i < m->plan->nvisible; i++)
+		if (m->placed[i] && strcmp(m->plan->visible[i].path, dir) == 0)
 			return true;
 	return false;
 }
 
 /* Other programs may remove a path between our look at it and the mount: then
  * there is nothing left to hide. */
-static bool is_gone(const char *path)
+static bool is_missing(const char *path)
 {
 	struct stat st;
 
@@ -93,7 +93,7 @@ static bool is_gone(const char *path)
 }
 
 /* Covers it with an empty directory and puts back what is kept below it. */
-static bool cover(struct mounts *m, const char *dir, const char *options)
+static bool mask(struct mounts *m, const char *dir, const char *options)
 {
 	struct stat st;
 
@@ -101,9 +101,9 @@ static bool cover(struct mounts *m, const char *dir, const char *options)
 	if (is_placed(m, dir) || stat(dir, &st))
 		return true; /* kept, already covered, or missing */
 	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, options))
-		return is_gone(dir);
-	for (int i = 0; i < m->plan->nkept; i++) {
-		const char *path = m->plan->kept[i].path;
+		return is_missing(dir);
+	for (int i = 0; i < m->plan->nvisible; i++) {
+		const char *path = m->plan->visible[i].path;
 
 		m->at = path;
 		if (m->tree[i] < 0 || !path_is_below(path, dir) ||
@@ -135,9 +135,9 @@ static bool make_read_only(struct mounts *m)
 /* Writable paths that are not below a cover. */
 static bool place_written(struct mounts *m)
 {
-	for (int i = 0; i < m->plan->nkept; i++) {
-		m->at = m->plan->kept[i].path;
-		if (m->tree[i] >= 0 && m->plan->kept[i].write &&
+	for (int i = 0; i < m->plan->nvisible; i++) {
+		m->at = m->plan->visible[i].path;
+		if (m->tree[i] >= 0 && m->plan->visible[i].write &&
 		    !m->placed[i] &&
 		    move_mount(m->tree[i], "", AT_FDCWD, m->at,
 			       MOVE_MOUNT_F_EMPTY_PATH))
@@ -151,7 +151,7 @@ static bool place_written(struct mounts *m)
 static bool hide_file(const char *path)
 {
 	return mount("/dev/null", path, NULL, MS_BIND, NULL) == 0 ||
-	       is_gone(path);
+	       is_missing(path);
 }
 
 /* Hides a file or a directory, except for what is kept below it. */
@@ -160,28 +160,28 @@ static bool hide(struct mounts *m, const char *path)
 	struct stat st;
 
 	m->at = path;
-	for (int i = 0; i < m->plan->nkept; i++)
-		if (strcmp(m->plan->kept[i].path, path) == 0)
+	for (int i = 0; i < m->plan->nvisible; i++)
+		if (strcmp(m->plan->visible[i].path, path) == 0)
 			return true;
 	if (stat(path, &st))
 		return true;
 	if (S_ISDIR(st.st_mode))
-		return cover(m, path, EMPTY);
+		return mask(m, path, EMPTY);
 	return hide_file(path);
 }
 
 static bool hide_services(struct mounts *m)
 {
 	static const char *const dirs[] = {
-#define COVER_DIR(path) path,
+#define MASK_DIR(path) path,
 #define SEEN(path)
 #include "lib/sandbox/sockets.def"
-#undef COVER_DIR
+#undef MASK_DIR
 #undef SEEN
 	};
 
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
-		if (!cover(m, dirs[i], EMPTY))
+		if (!mask(m, dirs[i], EMPTY))
 			return false;
 	return true;
 }
@@ -206,7 +206,7 @@ static bool hide_homes(struct mounts *m)
 	const struct homes *h = m->plan->homes;
 
 	for (int i = 0; h && i < h->n; i++)
-		if (!cover(m, h->dir[i], EMPTY))
+		if (!mask(m, h->dir[i], EMPTY))
 			return false;
 	return true;
 }
@@ -252,7 +252,7 @@ static bool make_dev(struct mounts *m, const char *tmp)
 	for (size_t i = 0; i < NDEVICES; i++)
 		tree[i] = open_tree(AT_FDCWD, devices[i],
 				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (!cover(m, "/dev", EMPTY) || !put_devices(m, tree))
+	if (!mask(m, "/dev", EMPTY) || !put_devices(m, tree))
 		return false;
 	m->at = "/dev/pts";
 	if (mkdir("/dev/pts", 0755) ||
@@ -267,7 +267,7 @@ static bool make_dev(struct mounts *m, const char *tmp)
 	    symlink("/proc/self/fd/1", "/dev/stdout") ||
 	    symlink("/proc/self/fd/2", "/dev/stderr"))
 		return false;
-	return cover(m, "/dev/shm", tmp);
+	return mask(m, "/dev/shm", tmp);
 }
 
 /* --- sockets --------------------------------------------------------------- */
@@ -349,12 +349,13 @@ static bool hide_sockets(struct mounts *m)
 	struct stat st;
 
 	for (const char *s = m->sockets; *s; s += strlen(s) + 1) {
-		bool kept = false;
+		bool visible = false;
 
-		for (int i = 0; i < p->nkept; i++)
-			kept = kept || path_is_below(s, p->kept[i].path);
+		for (int i = 0; i < p->nvisible; i++)
+			visible = visible ||
+				  path_is_below(s, p->visible[i].path);
 		m->at = s;
-		if (!kept && stat(s, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		if (!visible && stat(s, &st) == 0 && S_ISSOCK(st.st_mode) &&
 		    !hide_file(s))
 			return false;
 	}
@@ -362,7 +363,7 @@ static bool hide_sockets(struct mounts *m)
 }
 
 /* Shows only the run's own processes. */
-static bool cover_proc(struct mounts *m)
+static bool mask_proc(struct mounts *m)
 {
 	m->at = "/proc";
 	return m->plan->host_pids ||
@@ -379,9 +380,9 @@ bool mounts_make(struct mounts *m)
 	m->at = "/";
 	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
 		return false;
-	return take_trees(m) && make_read_only(m) && make_dev(m, tmp) &&
-	       hide_secrets(m) && hide_services(m) && cover(m, "/tmp", tmp) &&
-	       hide_homes(m) && (!p->hidden || cover(m, p->hidden, EMPTY)) &&
+	return open_trees(m) && make_read_only(m) && make_dev(m, tmp) &&
+	       hide_secrets(m) && hide_services(m) && mask(m, "/tmp", tmp) &&
+	       hide_homes(m) && (!p->hidden || mask(m, p->hidden, EMPTY)) &&
 	       place_written(m) && hide_keys(m) && hide_sockets(m) &&
-	       cover_proc(m);
+	       mask_proc(m);
 }

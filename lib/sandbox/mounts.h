@@ -12,8 +12,8 @@
  */
 struct mounts {
 	const struct namespaces_plan *plan;
-	int tree[NAMESPACES_KEPT]; /* kept paths, opened before they are covered */
-	bool placed[NAMESPACES_KEPT];
+	int tree[VISIBLE_PATHS]; /* kept paths, opened before they are covered */
+	bool placed[VISIBLE_PATHS];
 	const char *at; /* the step in progress */
 	char *sockets;  /* paths, one after the other, then "" */
 };

@@ -1,7 +1,7 @@
 #include "lib/sandbox/namespaces.h"
 
-#include "lib/sandbox/enter.h"
 #include "lib/sandbox/mounts.h"
+#include "lib/sandbox/ns_clone.h"
 #include "lib/sandbox/plan.h"
 #include "lib/sandbox/prepared.h"
 
@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define INIT_NAME "skep-init"
-#define FEW       64 /* descriptors of a worker without a run are below it */
+#define INIT_NAME  "skep-init"
+#define WORKER_FDS 64 /* descriptors of a worker without a run are below it */
 
 /* Everything from fork to the end of the maker runs beside threads that may
  * hold any lock: system calls only, and no allocation. */
 
-/* The user namespace, if it already exists, was entered by jump(). */
+/* The user namespace, if it already exists, was entered by ns_clone(). */
 static bool enter_workspace(const struct namespaces_plan *p)
 {
 	return (p->mnt < 0 || setns(p->mnt, CLONE_NEWNS) == 0) &&
@@ -69,7 +69,7 @@ static bool make_in_child(const struct namespaces_plan *p, uid_t uid, gid_t gid,
 /* --- the maker, which becomes init --------------------------------------- */
 
 /* The maker's report: "" for success, or what failed and why. */
-struct told {
+struct maker_report {
 	int sys;
 	char at[200];
 };
@@ -78,15 +78,15 @@ struct maker {
 	const struct namespaces_plan *plan;
 	uid_t uid; /* of the caller */
 	gid_t gid;
-	int tell[2], go[2];
+	int report[2], go[2];
 	bool waits; /* until the pipe says that the plan is there */
 };
 
 /* The kernel reaps children if SIGCHLD is ignored. Init must not expose
  * anything of ours: no descriptor, and no readable memory. */
-static void be_init(void) __attribute__((noreturn));
+static void run_init(void) __attribute__((noreturn));
 
-static void be_init(void)
+static void run_init(void)
 {
 	sigset_t all;
 
@@ -108,19 +108,19 @@ static bool await_plan(const struct maker *k)
 	char c;
 
 	(void)prctl(PR_SET_NAME, INIT_NAME, 0, 0, 0);
-	for (int fd = 0; fd < FEW; fd++)
-		if (fd != r->net && fd != r->ipc && fd != k->tell[1] &&
+	for (int fd = 0; fd < WORKER_FDS; fd++)
+		if (fd != r->net && fd != r->ipc && fd != k->report[1] &&
 		    fd != k->go[0])
 			close(fd);
 	return read(k->go[0], &c, 1) == 1;
 }
 
 /* If the caller dies before it says go, the pipe is closed. */
-static void be_maker(void *arg)
+static void run_maker(void *arg)
 {
 	const struct maker *k = arg;
 	struct mounts m = {.plan = k->plan};
-	struct told t = {0};
+	struct maker_report t = {0};
 	char c;
 
 	close(k->go[1]);
@@ -131,15 +131,15 @@ static void be_maker(void *arg)
 		t.sys = errno ? errno : EINVAL;
 		snprintf(t.at, sizeof t.at, "%s", m.at);
 	}
-	(void)!write(k->tell[1], &t, sizeof t);
+	(void)!write(k->report[1], &t, sizeof t);
 	if (read(k->go[0], &c, 1) == 1 && !k->plan->host_pids)
-		be_init();
+		run_init();
 	_exit(0);
 }
 
 /* --- the caller ---------------------------------------------------------- */
 
-static int hold_one(pid_t pid, const char *what)
+static int open_proc_entry(pid_t pid, const char *what)
 {
 	char path[64];
 
@@ -151,15 +151,15 @@ static int open_namespaces(struct namespaces *s,
 			   const struct namespaces_plan *p, pid_t pid,
 			   struct err *e)
 {
-	s->mnt = hold_one(pid, "ns/mnt");
-	s->ipc = hold_one(pid, "ns/ipc");
-	s->root = hold_one(pid, "root");
+	s->mnt = open_proc_entry(pid, "ns/mnt");
+	s->ipc = open_proc_entry(pid, "ns/ipc");
+	s->root = open_proc_entry(pid, "root");
 	if (geteuid() != 0)
-		s->user = hold_one(pid, "ns/user");
+		s->user = open_proc_entry(pid, "ns/user");
 	if (p->network != NETWORK_HOST)
-		s->net = hold_one(pid, "ns/net");
+		s->net = open_proc_entry(pid, "ns/net");
 	if (!p->host_pids)
-		s->pid = hold_one(pid, "ns/pid");
+		s->pid = open_proc_entry(pid, "ns/pid");
 	if (s->mnt < 0 || s->ipc < 0 || s->root < 0 ||
 	    (geteuid() != 0 && s->user < 0) ||
 	    (p->network != NETWORK_HOST && s->net < 0) ||
@@ -171,13 +171,13 @@ static int open_namespaces(struct namespaces *s,
 /* Reads the maker's report, then opens its namespaces. */
 static int receive_namespaces(struct namespaces *s,
 			      const struct namespaces_plan *p, pid_t pid,
-			      int hear, struct err *e)
+			      int report_fd, struct err *e)
 {
-	struct told t;
+	struct maker_report t;
 	ssize_t n;
 
 	do
-		n = read(hear, &t, sizeof t);
+		n = read(report_fd, &t, sizeof t);
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof t)
 		return err_set(e, ERR_UNSUPPORTED,
@@ -189,7 +189,7 @@ static int receive_namespaces(struct namespaces *s,
 	return open_namespaces(s, p, pid, e);
 }
 
-static void shut(int *fd)
+static void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -197,7 +197,7 @@ static void shut(int *fd)
 }
 
 /* Reaps a maker that is not init, or an init that was told to end. */
-static void end_maker(struct namespaces *s)
+static void reap_maker(struct namespaces *s)
 {
 	if (s->init_fd >= 0) {
 		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
@@ -206,22 +206,22 @@ static void end_maker(struct namespaces *s)
 		       errno == EINTR)
 			;
 	}
-	shut(&s->init_fd);
+	close_fd(&s->init_fd);
 	s->init = 0;
 }
 
 static int start_maker(struct namespaces *s, struct maker *k, struct err *e)
 {
 	const struct namespaces_plan *p = k->plan;
-	struct jump j = {.user = p->user,
-			 .pid = -1,
-			 .flags = (needs_users(p) ? CLONE_NEWUSER : 0U) |
-				  (p->host_pids ? 0U : CLONE_NEWPID),
-			 .fn = be_maker,
-			 .arg = k,
-			 .pidfd = &s->init_fd};
+	struct ns_clone j = {.user = p->user,
+			     .pid = -1,
+			     .flags = (needs_users(p) ? CLONE_NEWUSER : 0U) |
+				      (p->host_pids ? 0U : CLONE_NEWPID),
+			     .fn = run_maker,
+			     .arg = k,
+			     .pidfd = &s->init_fd};
 
-	s->init = jump(&j);
+	s->init = ns_clone(&j);
 	if (s->init >= 0)
 		return 0;
 	s->init = 0;
@@ -237,19 +237,19 @@ static int begin_namespaces(struct namespaces *s,
 	struct maker k = {.plan = p,
 			  .uid = geteuid(),
 			  .gid = getegid(),
-			  .tell = {-1, -1},
+			  .report = {-1, -1},
 			  .go = {-1, -1},
 			  .waits = waits};
 	int rc;
 
 	*s = (struct namespaces)NAMESPACES_NONE;
-	if (pipe2(k.tell, O_CLOEXEC) || pipe2(k.go, O_CLOEXEC))
+	if (pipe2(k.report, O_CLOEXEC) || pipe2(k.go, O_CLOEXEC))
 		rc = err_errno_set(e, "pipe");
 	else
 		rc = start_maker(s, &k, e);
-	shut(&k.tell[1]);
-	shut(&k.go[0]);
-	s->tell = k.tell[0];
+	close_fd(&k.report[1]);
+	close_fd(&k.go[0]);
+	s->report = k.report[0];
 	s->go = k.go[1];
 	if (rc)
 		namespaces_drop(s);
@@ -259,16 +259,16 @@ static int begin_namespaces(struct namespaces *s,
 static int finish_namespaces(struct namespaces *s,
 			     const struct namespaces_plan *p, struct err *e)
 {
-	int rc = receive_namespaces(s, p, s->init, s->tell, e);
+	int rc = receive_namespaces(s, p, s->init, s->report, e);
 
 	if (rc == 0 && write(s->go, "", 1) != 1)
 		rc = err_errno_set(e, "the sandbox's init");
-	shut(&s->tell);
-	shut(&s->go);
+	close_fd(&s->report);
+	close_fd(&s->go);
 	if (rc)
 		namespaces_drop(s);
 	else if (p->host_pids)
-		end_maker(s);
+		reap_maker(s);
 	return rc;
 }
 
@@ -360,14 +360,14 @@ int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
  * namespace tears it down, and that should be init, beside us. */
 void namespaces_end(struct namespaces *s)
 {
-	shut(&s->tell);
-	shut(&s->go);
-	shut(&s->user);
-	shut(&s->mnt);
-	shut(&s->net);
-	shut(&s->ipc);
-	shut(&s->pid);
-	shut(&s->root);
+	close_fd(&s->report);
+	close_fd(&s->go);
+	close_fd(&s->user);
+	close_fd(&s->mnt);
+	close_fd(&s->net);
+	close_fd(&s->ipc);
+	close_fd(&s->pid);
+	close_fd(&s->root);
 	if (s->init_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
 			      0);
@@ -376,7 +376,7 @@ void namespaces_end(struct namespaces *s)
 void namespaces_drop(struct namespaces *s)
 {
 	namespaces_end(s);
-	end_maker(s);
+	reap_maker(s);
 }
 
 /* --- commands ------------------------------------------------------------ */
@@ -384,13 +384,13 @@ void namespaces_drop(struct namespaces *s)
 pid_t namespaces_start(const struct namespaces *s, void (*fn)(void *),
 		       void *arg)
 {
-	struct jump j = {.user = s->user,
-			 .pid = s->pid,
-			 .fn = fn,
-			 .arg = arg,
-			 .execs = true};
+	struct ns_clone j = {.user = s->user,
+			     .pid = s->pid,
+			     .fn = fn,
+			     .arg = arg,
+			     .execs = true};
 
-	return jump(&j);
+	return ns_clone(&j);
 }
 
 /* setns to the root of another mount namespace leaves a chroot. */

@@ -17,9 +17,9 @@
  * ends, the kernel kills all others. Without a PID namespace it exits as soon
  * as the caller holds the others.
  */
-#define NAMESPACES_KEPT (SANDBOX_PATHS * 3 + 16)
+#define VISIBLE_PATHS (SANDBOX_PATHS * 3 + 16)
 
-struct namespaces_kept {
+struct visible_path {
 	const char *path;
 	bool write;
 };
@@ -28,10 +28,10 @@ struct namespaces_plan {
 	int user, mnt, root;       /* entered first, -1: ours */
 	const char *hidden;        /* skep's home, or NULL */
 	const struct homes *homes; /* covered, or NULL */
-	struct namespaces_kept
-		kept[NAMESPACES_KEPT]; /* seen even below what is covered;
+	struct visible_path
+		visible[VISIBLE_PATHS]; /* seen even below what is covered;
 					       what holds another comes first */
-	int nkept;
+	int nvisible;
 	enum sandbox_network network;
 	int64_t tmp;        /* bytes */
 	bool host_pids;     /* no PID namespace: for a machine without them */
@@ -43,13 +43,13 @@ struct namespaces {
 	int user, mnt, net, ipc, pid, root;
 	pid_t init; /* 0: none */
 	int init_fd;
-	int tell, go; /* pipes to init, while it creates them */
+	int report, go; /* pipes to init, while it creates them */
 };
 
 #define NAMESPACES_NONE                                                 \
 	{                                                               \
 		.user = -1, .mnt = -1, .net = -1, .ipc = -1, .pid = -1, \
-		.root = -1, .init_fd = -1, .tell = -1, .go = -1         \
+		.root = -1, .init_fd = -1, .report = -1, .go = -1       \
 	}
 
 /* In a preforked worker, before it has a run: starts the process that will

@@ -42,8 +42,8 @@ bool plan_page_put(struct plan_page *page, const struct namespaces_plan *p)
 	to->ready = ready;
 	page->used = 0;
 	fits = put_text(page, &to->hidden);
-	for (int i = 0; i < to->nkept; i++)
-		fits = fits && put_text(page, &to->kept[i].path);
+	for (int i = 0; i < to->nvisible; i++)
+		fits = fits && put_text(page, &to->visible[i].path);
 	if (!p->homes)
 		return fits;
 	page->homes = *p->homes;

@@ -46,14 +46,14 @@ bool ready_loopback_up(void)
 }
 
 /* Creates them, reports it, and keeps them until the caller holds them. */
-static void be_maker(uid_t uid, gid_t gid, int tell, int go)
+static void run_maker(uid_t uid, gid_t gid, int report, int go)
 {
 	int users = uid == 0 ? 0 : CLONE_NEWUSER;
 	char c = 0;
 
 	if (unshare(users | CLONE_NEWNET | CLONE_NEWIPC) == 0 &&
 	    (uid == 0 || ready_map_ids(uid, gid)) && ready_loopback_up() &&
-	    write(tell, &c, 1) == 1)
+	    write(report, &c, 1) == 1)
 		(void)!read(go, &c, 1);
 	_exit(0);
 }
@@ -79,7 +79,8 @@ static bool open_prepared(struct ready *out, pid_t pid)
 	return false;
 }
 
-static bool make_prepared(struct ready *out, const int tell[2], const int go[2])
+static bool make_prepared(struct ready *out, const int report[2],
+			  const int go[2])
 {
 	bool done = false;
 	uid_t uid = geteuid();
@@ -88,15 +89,15 @@ static bool make_prepared(struct ready *out, const int tell[2], const int go[2])
 	char c;
 
 	if (pid == 0) {
-		close(tell[0]);
+		close(report[0]);
 		close(go[1]);
-		be_maker(uid, gid, tell[1], go[0]);
+		run_maker(uid, gid, report[1], go[0]);
 	}
-	close(tell[1]);
+	close(report[1]);
 	close(go[0]);
-	if (pid > 0 && read(tell[0], &c, 1) == 1)
+	if (pid > 0 && read(report[0], &c, 1) == 1)
 		done = open_prepared(out, pid);
-	close(tell[0]);
+	close(report[0]);
 	close(go[1]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -105,17 +106,17 @@ static bool make_prepared(struct ready *out, const int tell[2], const int go[2])
 
 bool ready_make(struct ready *out)
 {
-	int tell[2], go[2];
+	int report[2], go[2];
 
 	*out = (struct ready)READY_NONE;
-	if (pipe2(tell, O_CLOEXEC))
+	if (pipe2(report, O_CLOEXEC))
 		return false;
 	if (pipe2(go, O_CLOEXEC)) {
-		close(tell[0]);
-		close(tell[1]);
+		close(report[0]);
+		close(report[1]);
 		return false;
 	}
-	return make_prepared(out, tell, go);
+	return make_prepared(out, report, go);
 }
 
 void ready_close(struct ready *r)

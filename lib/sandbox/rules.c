@@ -87,7 +87,7 @@ static int begin_rules(struct landlock *f, enum rules_for who,
 
 /* --- what the commands see ----------------------------------------------- */
 
-int rules_open_seen(const struct sandbox *b, const char *path)
+int rules_open_visible(const struct sandbox *b, const char *path)
 {
 	char below[4200];
 
@@ -97,10 +97,11 @@ int rules_open_seen(const struct sandbox *b, const char *path)
 	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
 }
 
-static int allow_seen(struct landlock *f, const struct sandbox *b,
-		      const char *path, enum landlock_access may, struct err *e)
+static int allow_visible(struct landlock *f, const struct sandbox *b,
+			 const char *path, enum landlock_access may,
+			 struct err *e)
 {
-	int fd = rules_open_seen(b, path), rc;
+	int fd = rules_open_visible(b, path), rc;
 
 	if (fd < 0)
 		return 0;
@@ -119,15 +120,15 @@ static int allow_own(struct landlock *f, const struct sandbox *b, struct err *e)
 		{"/tmp", LANDLOCK_WRITE}, {"/dev/shm", LANDLOCK_WRITE},
 		{"/dev", LANDLOCK_LIST},  {"/dev/pts", LANDLOCK_DEVICE},
 		{"/proc", LANDLOCK_READ},
-#define COVER_DIR(path) {path, LANDLOCK_LIST},
-#define SEEN(path)      {path, LANDLOCK_READ},
+#define MASK_DIR(path) {path, LANDLOCK_LIST},
+#define SEEN(path)     {path, LANDLOCK_READ},
 #include "lib/sandbox/sockets.def"
-#undef COVER_DIR
+#undef MASK_DIR
 #undef SEEN
 	};
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		if (allow_seen(f, b, own[i].path, own[i].may, e))
+		if (allow_visible(f, b, own[i].path, own[i].may, e))
 			return -1;
 	return 0;
 }
@@ -140,7 +141,7 @@ static int allow_homes(struct landlock *f, const struct sandbox_plan *p,
 
 	homes_list(&h, p->home);
 	for (int i = 0; i < h.n; i++)
-		if (allow_seen(f, b, h.dir[i], LANDLOCK_LIST, e))
+		if (allow_visible(f, b, h.dir[i], LANDLOCK_LIST, e))
 			return -1;
 	return 0;
 }
@@ -154,7 +155,7 @@ static int finish_rules(struct landlock *f, const struct sandbox_plan *p,
 	if (b->workspace >= 0)
 		rc = landlock_allow_fd(f, b->workspace, LANDLOCK_WRITE, e);
 	for (int i = 0; rc == 0 && i < p->shown.n; i++)
-		rc = allow_seen(f, b, p->shown.path[i], LANDLOCK_READ, e);
+		rc = allow_visible(f, b, p->shown.path[i], LANDLOCK_READ, e);
 	if (rc == 0 && b->space.mnt >= 0)
 		rc = allow_own(f, b, e) || allow_homes(f, p, b, e) ? -1 : 0;
 	return rc;

@@ -30,7 +30,7 @@ static const int caps_kept[] = {
 static int make_files(struct sandbox *b, const struct sandbox_plan *p,
 		      struct err *e)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 
 	sandbox_detect(&o);
 	if (o.landlock == 0)
@@ -50,7 +50,7 @@ static enum seccomp_for filter_of(const struct sandbox *b,
 static int make_filter(struct sandbox *b, enum sandbox_network network,
 		       struct err *e)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 
 	sandbox_detect(&o);
 	if (!o.filter)
@@ -60,17 +60,17 @@ static int make_filter(struct sandbox *b, enum sandbox_network network,
 }
 
 /* Shorter paths first: a path that contains another is put back before it. */
-static void keep_path(struct namespaces_plan *s, const char *path, bool write)
+static void add_visible(struct namespaces_plan *s, const char *path, bool write)
 {
-	int i = s->nkept;
+	int i = s->nvisible;
 
 	if (!path)
 		return;
-	assert(i < NAMESPACES_KEPT);
-	for (; i > 0 && strlen(s->kept[i - 1].path) > strlen(path); i--)
-		s->kept[i] = s->kept[i - 1];
-	s->kept[i] = (struct namespaces_kept){path, write};
-	s->nkept++;
+	assert(i < VISIBLE_PATHS);
+	for (; i > 0 && strlen(s->visible[i - 1].path) > strlen(path); i--)
+		s->visible[i] = s->visible[i - 1];
+	s->visible[i] = (struct visible_path){path, write};
+	s->nvisible++;
 }
 
 static bool is_between(const char *cover, const char *dir, const char *path)
@@ -100,7 +100,7 @@ static void keep_shown(struct namespaces_plan *s,
 	for (int i = 0; i < written->n; i++)
 		if (is_seen_in(written->path[i], path, s))
 			return;
-	keep_path(s, path, false);
+	add_visible(s, path, false);
 }
 
 /* homes must live as long as the plan. */
@@ -108,10 +108,10 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 					 struct homes *homes)
 {
 	static const char *const seen[] = {
-#define COVER_DIR(path)
+#define MASK_DIR(path)
 #define SEEN(path) path,
 #include "lib/sandbox/sockets.def"
-#undef COVER_DIR
+#undef MASK_DIR
 #undef SEEN
 	};
 	struct namespaces_plan s = p->space;
@@ -119,22 +119,22 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 
 	/* three lists, the workspace, and these: each has its place */
 	static_assert(SANDBOX_PATHS * 3 + 1 + sizeof seen / sizeof *seen <=
-			      NAMESPACES_KEPT,
+			      VISIBLE_PATHS,
 		      "no path is left out");
 
 	homes_list(homes, p->home);
 	s.homes = homes;
 	s.network = spec->network;
 	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;
-	keep_path(&s, p->workspace, true);
+	add_visible(&s, p->workspace, true);
 	for (int i = 0; i < spec->write.n; i++)
-		keep_path(&s, spec->write.path[i], true);
+		add_visible(&s, spec->write.path[i], true);
 	for (int i = 0; i < spec->read.n; i++)
-		keep_path(&s, spec->read.path[i], false);
+		add_visible(&s, spec->read.path[i], false);
 	for (int i = 0; i < p->shown.n; i++)
 		keep_shown(&s, &spec->write, p->shown.path[i]);
 	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
-		keep_path(&s, seen[i], false);
+		add_visible(&s, seen[i], false);
 	return s;
 }
 
@@ -165,7 +165,7 @@ static int restrict_files(const struct sandbox_plan *p, const struct sandbox *b,
 static int restrict_calls(enum seccomp_for who, struct err *e)
 {
 	const struct sock_fprog *filter;
-	struct sandbox_offer o;
+	struct sandbox_support o;
 
 	sandbox_detect(&o);
 	if (!o.filter)
@@ -187,7 +187,7 @@ int sandbox_self(const struct sandbox_plan *p, struct err *e)
 	int rc;
 
 	if (p->workspace)
-		b.workspace = rules_open_seen(&b, p->workspace);
+		b.workspace = rules_open_visible(&b, p->workspace);
 	rc = restrict_files(&plan, &b, e) ||
 			     restrict_calls(SECCOMP_FOR_HOST_PIDS, e)
 		     ? -1
@@ -198,7 +198,7 @@ int sandbox_self(const struct sandbox_plan *p, struct err *e)
 
 /* Only those that it has: without root there are none, or those of a
  * namespace. */
-static int keep_caps(uint64_t kept)
+static int keep_caps(uint64_t visible)
 {
 	struct __user_cap_header_struct h = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct d[2];
@@ -206,7 +206,7 @@ static int keep_caps(uint64_t kept)
 	if (syscall(SYS_capget, &h, d))
 		return -1;
 	for (int i = 0; i < 2; i++) {
-		d[i].permitted &= (uint32_t)(kept >> (32 * i));
+		d[i].permitted &= (uint32_t)(visible >> (32 * i));
 		d[i].effective = d[i].permitted;
 		d[i].inheritable = 0;
 	}
@@ -249,7 +249,7 @@ int sandbox_make(struct sandbox *b, const struct sandbox_plan *p, struct err *e)
 	make_space(b, p);
 	mark(MARK_namespaces_made);
 	if (p->workspace)
-		b->workspace = rules_open_seen(b, p->workspace);
+		b->workspace = rules_open_visible(b, p->workspace);
 	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
 	    restrict_worker(b, p, e)) {
 		sandbox_drop(b);
@@ -324,7 +324,7 @@ static int limit(int what, int64_t n)
  * limit is set only if the definition names it. */
 static int limit_pids(const struct sandbox *b)
 {
-	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_said))
+	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_set))
 		return 0;
 	return limit(RLIMIT_NPROC, b->limits.pids);
 }
@@ -340,7 +340,7 @@ static int enforce_limits(const struct sandbox *b)
 	return limit_pids(b);
 }
 
-static bool is_kept(int cap)
+static bool is_visible(int cap)
 {
 	for (size_t i = 0; i < sizeof caps_kept / sizeof *caps_kept; i++)
 		if (caps_kept[i] == cap)
@@ -352,7 +352,7 @@ static bool is_kept(int cap)
 static void drop_caps(void)
 {
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
-		if (!is_kept(cap))
+		if (!is_visible(cap))
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 

@@ -10,7 +10,7 @@
  * A sandbox that is ready for commands. Everything that can fail or allocates
  * memory is done when it is made; a forked child enters it with system calls
  * only. Parts that the machine does not support are left out; a caller that
- * requires them checks sandbox_lacks before.
+ * requires them checks sandbox_missing before.
  */
 struct sandbox_plan {
 	const struct sandbox_spec *spec; /* borrowed, like all texts */

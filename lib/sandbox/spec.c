@@ -132,11 +132,11 @@ static int read_limits(struct sandbox_limits *out, const cJSON *def,
 		if (v && !cJSON_IsNull(v) && read_limit(l, v, to, e))
 			return -1;
 		if (to == &out->pids)
-			out->pids_said = v && !cJSON_IsNull(v);
+			out->pids_set = v && !cJSON_IsNull(v);
 		if (to == &out->memory)
-			out->memory_said = v && !cJSON_IsNull(v);
+			out->memory_set = v && !cJSON_IsNull(v);
 	}
-	if (!out->memory_said)
+	if (!out->memory_set)
 		out->memory = default_memory(out->memory);
 	return 0;
 }

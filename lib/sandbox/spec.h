@@ -50,7 +50,7 @@ struct sandbox_limits { /* 0: none */
 #include "lib/sandbox/limits.def"
 #undef LIMIT
 	/* Set by the definition; a default is enforced if possible. */
-	bool pids_said, memory_said;
+	bool pids_set, memory_set;
 };
 
 struct sandbox_spec {

@@ -11,20 +11,20 @@
 
 #define ABI_SIGNALS 6
 
-void sandbox_detect(struct sandbox_offer *o)
+void sandbox_detect(struct sandbox_support *o)
 {
 	const unsigned errno_action = SECCOMP_RET_ERRNO;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   LANDLOCK_CREATE_RULESET_VERSION);
 
-	*o = (struct sandbox_offer){
+	*o = (struct sandbox_support){
 		.landlock = abi > 0 ? (int)abi : 0,
 		.filter = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0,
 				  &errno_action) == 0,
 	};
 }
 
-void sandbox_probe(struct sandbox_offer *o)
+void sandbox_probe(struct sandbox_support *o)
 {
 	const struct namespaces_plan p = {.user = -1,
 					  .mnt = -1,
@@ -40,8 +40,8 @@ void sandbox_probe(struct sandbox_offer *o)
 	namespaces_drop(&s);
 }
 
-int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
-		  struct buf *out)
+int sandbox_missing(const struct sandbox_support *o,
+		    const struct sandbox_spec *s, struct buf *out)
 {
 	int n = 0;
 
@@ -77,16 +77,17 @@ int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 	return n;
 }
 
-int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
-		   const struct buf *lacks, struct err *e)
+int sandbox_accept(const struct sandbox_support *o,
+		   const struct sandbox_spec *s, const struct buf *missing,
+		   struct err *e)
 {
-	int first = lacks->n ? (int)strcspn(lacks->p, "\n") : 0;
+	int first = missing->n ? (int)strcspn(missing->p, "\n") : 0;
 
 	if (s->mode == SANDBOX_REQUIRED && first > 0)
 		return err_set(e, ERR_NOTALLOWED,
 			       "the definition requires a sandbox that this "
 			       "machine does not support: %.*s",
-			       first, lacks->p);
+			       first, missing->p);
 	if (s->mode == SANDBOX_ON && !o->namespaces)
 		return err_set(
 			e, ERR_NOTALLOWED,

@@ -10,7 +10,7 @@
  * What this machine supports for sandboxes. The check costs a few system calls
  * and, for namespaces, a process that exits at once; it changes nothing.
  */
-struct sandbox_offer {
+struct sandbox_support {
 	int landlock;    /* ABI: 0 none, 3 truncating, 6 signals and sockets */
 	bool filter;     /* seccomp */
 	bool namespaces; /* mount and network, by root or a user namespace */
@@ -19,20 +19,21 @@ struct sandbox_offer {
 };
 
 /* Without namespaces: for callers that will find out about them anyway. */
-void sandbox_detect(struct sandbox_offer *o);
+void sandbox_detect(struct sandbox_support *o);
 
 /* All of it. */
-void sandbox_probe(struct sandbox_offer *o);
+void sandbox_probe(struct sandbox_support *o);
 
 /* The parts that s requests and the machine does not support, one sentence per
  * line with a remedy; returns their number. Cgroup limits are not checked here,
  * see supervisor/process/processes.h. s NULL: all parts. */
-int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
-		  struct buf *out);
+int sandbox_missing(const struct sandbox_support *o,
+		    const struct sandbox_spec *s, struct buf *out);
 
 /* Whether the definition accepts what the machine supports. `lacks` is the text
- * of sandbox_lacks; ERR_NOTALLOWED has its first line. */
-int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
-		   const struct buf *lacks, struct err *e);
+ * of sandbox_missing; ERR_NOTALLOWED has its first line. */
+int sandbox_accept(const struct sandbox_support *o,
+		   const struct sandbox_spec *s, const struct buf *missing,
+		   struct err *e);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 #include "vfs/transfer/libarchive.h"
 
 #include <errno.h>
@@ -146,7 +146,7 @@ static int copy_file(struct pack *k, int fd, int64_t left, struct hash *h,
 int pack_file(struct pack *k, const char *path, const char *from,
 	      struct pack_sum *out, struct err *e)
 {
-	int fd = held_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
+	int fd = open_files_openat(AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
 	struct hash *h = hash_new();
 	struct stat st;
 	int rc;
@@ -196,8 +196,8 @@ static int add_item(struct pack *k, const struct tree_item *it, struct err *e)
 	    readlink(it->real, target, sizeof target - 1) < 0)
 		return 1;
 	if (S_ISREG(it->st->st_mode)) {
-		fd = held_open(AT_FDCWD, it->real,
-			       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		fd = open_files_openat(AT_FDCWD, it->real,
+				       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return 1;
 	}

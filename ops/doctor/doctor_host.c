@@ -80,12 +80,12 @@ static bool check_process(void *arg, pid_t pid)
 /* What sandboxes will lack here, one finding per part. */
 static void check_sandbox(struct doctor *d)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 	struct buf b = BUF_MAX(4096);
 	char *rest = NULL;
 
 	sandbox_probe(&o);
-	if (sandbox_lacks(&o, NULL, &b) > 0)
+	if (sandbox_missing(&o, NULL, &b) > 0)
 		for (char *line = strtok_r(b.p, "\n", &rest); line;
 		     line = strtok_r(NULL, "\n", &rest))
 			doctor_report(d, FINDING_sandbox_gap, "sandbox", "%s",

@@ -3,7 +3,7 @@
 
 #include "lib/base/fault.h"
 #include "lib/os/file.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +28,11 @@ static const char *const parts[] = {"", "-wal", "-journal"};
 /* Only the owner may use O_NOATIME. */
 static int open_quietly(const char *path)
 {
-	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOATIME);
+	int fd = open_files_openat(AT_FDCWD, path,
+				   O_RDONLY | O_CLOEXEC | O_NOATIME);
 
 	return fd < 0 && errno == EPERM
-		       ? held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC)
+		       ? open_files_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC)
 		       : fd;
 }
 

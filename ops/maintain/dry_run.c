@@ -6,7 +6,7 @@
 #define MS INT64_C(1000000)
 
 static int perform(const struct agent_database_row *row, dry_run_op *op,
-		   void *arg, struct sql_hold *held, struct err *e)
+		   void *arg, struct sql_lock_time *held, struct err *e)
 {
 	struct agent_file f;
 	int rc;
@@ -43,12 +43,12 @@ static int try_it(const struct agent_database_row *row, int64_t ms,
 
 int dry_run_perform(const struct staging_dir *dry,
 		    const struct agent_database_row *row, dry_run_op *op,
-		    void *arg, struct sql_hold *held, struct err *e)
+		    void *arg, struct sql_lock_time *held, struct err *e)
 {
 	struct agent_database_row copy = *row;
 	int rc;
 
-	*held = (struct sql_hold){0};
+	*held = (struct sql_lock_time){0};
 	if (dry->lock < 0)
 		return perform(row, op, arg, held, e);
 	rc = try_it(row, BATCH_MAX_MS - 2 * BATCH_AIM_MS, op, arg, e);

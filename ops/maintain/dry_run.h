@@ -19,6 +19,6 @@ typedef int dry_run_op(struct agent_file *f, int64_t until, void *arg,
  * `held` returns how long the operation kept other writers out. */
 int dry_run_perform(const struct staging_dir *dry,
 		    const struct agent_database_row *row, dry_run_op *op,
-		    void *arg, struct sql_hold *held, struct err *e);
+		    void *arg, struct sql_lock_time *held, struct err *e);
 
 #endif

@@ -270,7 +270,7 @@ static int answer_approvals(struct api_request *q, const cJSON *last,
 	struct answers all = {0};
 	const cJSON *p;
 
-	if (!(http_subject(q->http)->can & HTTP_CAN(APPROVE)))
+	if (!(http_principal(q->http)->scopes & HTTP_SCOPE_BIT(APPROVE)))
 		return err_set(e, ERR_DENIED,
 			       "this needs a token with the scope \"%s\"",
 			       http_scope_name(HTTP_SCOPE_APPROVE));

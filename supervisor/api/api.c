@@ -20,7 +20,7 @@ static unsigned scopes_of(const char *json)
 	struct err ignored;
 	cJSON *list = json_parse("scopes", json, strlen(json), &ignored);
 	const cJSON *v;
-	unsigned can = 0;
+	unsigned scopes = 0;
 
 	cJSON_ArrayForEach(v, list)
 	{
@@ -28,15 +28,15 @@ static unsigned scopes_of(const char *json)
 					      : -1;
 
 		if (scope > HTTP_SCOPE_PUBLIC)
-			can |= 1u << scope;
+			scopes |= 1u << scope;
 	}
 	cJSON_Delete(list);
-	return can;
+	return scopes;
 }
 
 /* The token may not be committed yet. If the commit fails, the request fails
  * too. */
-static int check_token(void *app, const char *hash, struct http_subject *who,
+static int check_token(void *app, const char *hash, struct http_principal *who,
 		       struct err *e)
 {
 	struct api *w = app;
@@ -48,7 +48,7 @@ static int check_token(void *app, const char *hash, struct http_subject *who,
 
 	if (found > 0 && http_token_equal(row.hash, hash)) {
 		snprintf(who->name, sizeof who->name, "%s", row.name);
-		who->can = scopes_of(row.scopes);
+		who->scopes = scopes_of(row.scopes);
 	} else if (found >= 0) {
 		found = err_set(e, ERR_UNAUTHORIZED, "unknown token");
 	}

@@ -19,7 +19,7 @@ struct api_request *request_new(struct api *w, const struct http_request *r,
 	q->http = r;
 	q->reply = reply;
 	q->db = supervisor_db(w->sup);
-	q->by = arena_printf(&q->arena, "http:%s", http_subject(r)->name);
+	q->by = arena_printf(&q->arena, "http:%s", http_principal(r)->name);
 	return q;
 }
 

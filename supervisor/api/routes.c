@@ -81,13 +81,13 @@ static const void *read_struct(struct api_request *q,
 #define GIVE_TEXT(tag)   , http_body(r).p
 #define GIVE_TREE(tag)   , http_body_members(r)
 #define GIVE_RAW         , http_body(r)
-#define ROUTE(name, method, path, scope, takes, gives, of, summary)        \
+#define ROUTE(name, method, path, scope, request, response, of, summary)   \
 	static void handle_##name(void *app, const struct http_request *r, \
 				  struct http_reply *reply)                \
 	{                                                                  \
 		struct api_request *q = request_new(app, r, reply);        \
                                                                            \
-		route_##name(q GIVE_##takes);                              \
+		route_##name(q GIVE_##request);                            \
 	}
 #include "supervisor/api/routes.def"
 
@@ -103,8 +103,8 @@ static const void *read_struct(struct api_request *q,
 	 .scope = HTTP_SCOPE_##scope_,                                 \
 	 .handle = handle_##name_,                                     \
 	 .summary = text,                                              \
-	 .takes = OF_##takes_,                                         \
-	 .gives = HTTP_GIVES_##gives_,                                 \
+	 .request = OF_##takes_,                                       \
+	 .response = HTTP_RESPONSE_##gives_,                           \
 	 .shape = of},
 static const struct http_route rows[] = {
 #include "supervisor/api/routes.def"

@@ -12,7 +12,7 @@
 struct api_request;
 
 enum api_route {
-#define ROUTE(name, method, path, scope, takes, gives, of, summary) \
+#define ROUTE(name, method, path, scope, request, response, of, summary) \
 	API_ROUTE_##name,
 #include "supervisor/api/routes.def"
 	API_ROUTES
@@ -41,8 +41,8 @@ enum api_route {
 #define TAKES_TEXT(tag)   , const char *body
 #define TAKES_TREE(tag)   , const cJSON *body
 #define TAKES_RAW         , struct blob body
-#define ROUTE(name, method, path, scope, takes, gives, of, summary) \
-	void route_##name(struct api_request *q TAKES_##takes);
+#define ROUTE(name, method, path, scope, request, response, of, summary) \
+	void route_##name(struct api_request *q TAKES_##request);
 #include "supervisor/api/routes.def"
 
 extern const struct http_routes api_routes;

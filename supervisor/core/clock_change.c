@@ -75,7 +75,7 @@ int clock_change_open(struct supervisor *s, struct err *e)
 {
 	int64_t offset = clock_offset();
 
-	clock_hold(offset);
+	clock_fix_offset(offset);
 	if (sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db, adjust_times(s, offset, e), e);
@@ -99,13 +99,13 @@ static void move_back(void *arg)
 {
 	struct undo *u = arg;
 
-	clock_hold(u->offset);
+	clock_fix_offset(u->offset);
 	move_memory(u->sup, -u->by);
 }
 
 void clock_change_check(struct supervisor *s)
 {
-	int64_t before = clock_held(), offset = clock_offset();
+	int64_t before = clock_fixed_offset(), offset = clock_offset();
 	int64_t by = offset - before;
 	struct undo *u;
 	struct err e;
@@ -120,7 +120,7 @@ void clock_change_check(struct supervisor *s)
 			LT("error", e.text));
 		return;
 	}
-	clock_hold(offset);
+	clock_fix_offset(offset);
 	move_memory(s, by);
 	if (save_offset(s, offset, &e))
 		log_error(LT("msg", "cannot record the offset of the clock"),

@@ -244,7 +244,7 @@ void processes_remove_cgroup(const struct process_roots *p, const char *name)
 	processes_cgroup(p, name, dir);
 	if (dir[0])
 		rmdir(dir);
-	cgroup_forget(&p->limits, name);
+	cgroup_release(&p->limits, name);
 }
 
 static void each_cgroup_below(const char *base,

@@ -66,12 +66,12 @@ int run_sandbox_drop(struct active_run *l, struct err *e)
 
 void run_sandbox_log_missing(struct supervisor *s)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 	struct buf b = BUF_MAX(4096);
 	int n;
 
 	sandbox_probe(&o);
-	n = sandbox_lacks(&o, NULL, &b);
+	n = sandbox_missing(&o, NULL, &b);
 	for (int i = 0; i < CGROUP_LIMITS; i++) {
 		if (s->roots.limits.base[i][0])
 			continue;

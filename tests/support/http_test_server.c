@@ -57,8 +57,8 @@ static void say_hello(void *app, const struct http_request *r,
 
 	(void)app;
 	buf_adds(&b, "{\"hello\":");
-	json_add_string(&b, http_subject(r)->name,
-			strlen(http_subject(r)->name));
+	json_add_string(&b, http_principal(r)->name,
+			strlen(http_principal(r)->name));
 	buf_addc(&b, '}');
 	http_reply_json(reply, 200, b.p, b.n);
 	buf_fini(&b);
@@ -275,15 +275,15 @@ SHAPE_DEFINE(number_row, NUMBER_ROW);
 
 /* clang-format off */
 static const struct http_route rows[] = {
-	{"hello",   "GET",  "/v1/hello",          HTTP_SCOPE_READ,   say_hello,      "Says who you are",  NULL, HTTP_GIVES_OBJECT,  NULL},
-	{"params",  "GET",  "/v1/params/{a}/{b}", HTTP_SCOPE_READ,   echo_params,    "Two names",         NULL, HTTP_GIVES_OBJECT,  NULL},
-	{"echo",    "POST", "/v1/echo",           HTTP_SCOPE_RUN,    echo_body,      "The body again",    NULL, HTTP_GIVES_TEXT,    NULL},
-	{"json",    "POST", "/v1/json",           HTTP_SCOPE_RUN,    need_json,      "Takes an object",   NULL, HTTP_GIVES_NOTHING, NULL},
-	{"json_rm", "DELETE", "/v1/json",         HTTP_SCOPE_ADMIN,  need_json,      "Takes it back",     NULL, HTTP_GIVES_NOTHING, NULL},
-	{"later",   "GET",  "/v1/later",          HTTP_SCOPE_READ,   reply_later,    "Answers by a timer", NULL, HTTP_GIVES_OBJECT, NULL},
-	{"numbers", "GET",  "/v1/numbers",        HTTP_SCOPE_READ,   stream_numbers, "Counts",            NULL, HTTP_GIVES_STREAM, &number_row_shape},
-	{"metrics", "GET",  "/metrics",           HTTP_SCOPE_READ,   show_metrics,   "What was counted",  NULL, HTTP_GIVES_TEXT,    NULL},
-	{"openapi", "GET",  "/openapi.json",      HTTP_SCOPE_PUBLIC, show_openapi,   "This document",     NULL, HTTP_GIVES_OBJECT,  NULL},
+	{"hello",   "GET",  "/v1/hello",          HTTP_SCOPE_READ,   say_hello,      "Says who you are",  NULL, HTTP_RESPONSE_OBJECT,  NULL},
+	{"params",  "GET",  "/v1/params/{a}/{b}", HTTP_SCOPE_READ,   echo_params,    "Two names",         NULL, HTTP_RESPONSE_OBJECT,  NULL},
+	{"echo",    "POST", "/v1/echo",           HTTP_SCOPE_RUN,    echo_body,      "The body again",    NULL, HTTP_RESPONSE_TEXT,    NULL},
+	{"json",    "POST", "/v1/json",           HTTP_SCOPE_RUN,    need_json,      "Takes an object",   NULL, HTTP_RESPONSE_NOTHING, NULL},
+	{"json_rm", "DELETE", "/v1/json",         HTTP_SCOPE_ADMIN,  need_json,      "Takes it back",     NULL, HTTP_RESPONSE_NOTHING, NULL},
+	{"later",   "GET",  "/v1/later",          HTTP_SCOPE_READ,   reply_later,    "Answers by a timer", NULL, HTTP_RESPONSE_OBJECT, NULL},
+	{"numbers", "GET",  "/v1/numbers",        HTTP_SCOPE_READ,   stream_numbers, "Counts",            NULL, HTTP_RESPONSE_STREAM, &number_row_shape},
+	{"metrics", "GET",  "/metrics",           HTTP_SCOPE_READ,   show_metrics,   "What was counted",  NULL, HTTP_RESPONSE_TEXT,    NULL},
+	{"openapi", "GET",  "/openapi.json",      HTTP_SCOPE_PUBLIC, show_openapi,   "This document",     NULL, HTTP_RESPONSE_OBJECT,  NULL},
 };
 /* clang-format on */
 
@@ -302,15 +302,16 @@ static void show_openapi(void *app, const struct http_request *r,
 	buf_fini(&b);
 }
 
-static int check_token(void *arg, const char *hash, struct http_subject *who,
+static int check_token(void *arg, const char *hash, struct http_principal *who,
 		       struct err *e)
 {
 	struct app *app = arg;
 
 	if (!http_token_equal(hash, app->token_hash))
 		return err_set(e, ERR_UNAUTHORIZED, "that token is not known");
-	*who = (struct http_subject){.name = "tester",
-				     .can = HTTP_CAN(READ) | HTTP_CAN(RUN)};
+	*who = (struct http_principal){.name = "tester",
+				       .scopes = HTTP_SCOPE_BIT(READ) |
+						 HTTP_SCOPE_BIT(RUN)};
 	return 0;
 }
 

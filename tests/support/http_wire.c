@@ -74,12 +74,12 @@ static const struct http_route rows[] = {
 	{"echo", "POST", "/echo", HTTP_SCOPE_READ, echo, "", 0, 0, 0},
 	{"later", "GET", "/later", HTTP_SCOPE_READ, later, "", 0, 0, 0},
 	{"stream", "GET", "/stream", HTTP_SCOPE_READ, stream, "", 0,
-	 HTTP_GIVES_STREAM, 0},
+	 HTTP_RESPONSE_STREAM, 0},
 	{"secret", "GET", "/secret", HTTP_SCOPE_ADMIN, now, "", 0, 0, 0},
 	{"open", "GET", "/open", HTTP_SCOPE_PUBLIC, now, "", 0, 0, 0},
 };
 
-static int check_token(void *app, const char *hash, struct http_subject *who,
+static int check_token(void *app, const char *hash, struct http_principal *who,
 		       struct err *e)
 {
 	char good[HASH_HEX];
@@ -88,7 +88,8 @@ static int check_token(void *app, const char *hash, struct http_subject *who,
 	http_token_hash("good", good);
 	if (!http_token_equal(hash, good))
 		return err_set(e, ERR_UNAUTHORIZED, "that token is not known");
-	*who = (struct http_subject){.name = "t", .can = HTTP_CAN(READ)};
+	*who = (struct http_principal){.name = "t",
+				       .scopes = HTTP_SCOPE_BIT(READ)};
 	return 0;
 }
 

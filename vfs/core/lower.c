@@ -1,7 +1,7 @@
 #include "vfs/core/lower.h"
 
 #include "lib/base/text.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 #include "vfs/core/core.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
@@ -46,7 +46,7 @@ int lower_open(struct vfs *v, const char *path, int flags, struct err *e)
 
 	if (base_fd(v, e))
 		return -1;
-	if (held_refuses(v->base_fd, path))
+	if (open_files_contain(v->base_fd, path))
 		return err_set(e, ERR_BUSY, "%s/%s is a database in use",
 			       v->base, path);
 	fd = (int)syscall(SYS_openat2, v->base_fd, *path ? path : ".", &how,

@@ -1,6 +1,6 @@
 #include "vfs/snapshot/diff_source.h"
 
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 #include "vfs/core/core.h"
 #include "vfs/core/lower.h"
 #include "vfs/core/nanos.h"
@@ -185,7 +185,8 @@ static int open_host(const struct diff_source *s, const char *path,
 	if (s->v)
 		return 0;
 	full_path(s, path, &full);
-	fd = held_open(AT_FDCWD, full.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = open_files_openat(AT_FDCWD, full.p,
+			       O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		err_errno_set(e, "%s", full.p);
 	buf_fini(&full);

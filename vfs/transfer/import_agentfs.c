@@ -264,7 +264,7 @@ static int take_root(struct agentfs *a, struct err *e)
 	return rc;
 }
 
-static int take_all(struct agentfs *a, struct err *e)
+static int list_detach(struct agentfs *a, struct err *e)
 {
 	if (take_root(a, e))
 		return -1;
@@ -319,7 +319,7 @@ int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_transfer *p,
 	if (rc == 0)
 		rc = import_begin(&a.im, v, p, e);
 	if (rc == 0)
-		rc = import_end(&a.im, take_all(&a, e), e);
+		rc = import_end(&a.im, list_detach(&a, e), e);
 	while (a.n)
 		free(a.dirs[--a.n].path);
 	free(a.dirs);

@@ -1,6 +1,6 @@
 #include "vfs/transfer/import.h"
 
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 #include "vfs/core/core.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
@@ -46,7 +46,8 @@ static int read_xattrs(struct reader *r, const char *path, int64_t ino,
 static int read_file(struct reader *r, const char *path, int64_t ino,
 		     struct err *e)
 {
-	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open_files_openat(AT_FDCWD, path,
+				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int64_t off = 0;
 	ssize_t n = PIECE;
 	int rc = 0;

@@ -43,31 +43,31 @@ static int read_spec(struct run *r, struct err *e)
 	return rc;
 }
 
-static int record_gaps(struct run *r, const struct buf *lacks, struct err *e)
+static int record_gaps(struct run *r, const struct buf *missing, struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
 
 	log_info(LT("msg", "a sandbox with gaps"), LT("run", r->start->run),
-		 LT("lacks", lacks->p));
+		 LT("lacks", missing->p));
 	json_begin_object(&b);
 	json_put_text(&b, "sandbox", "on");
 	json_key(&b, "lacks");
-	json_add_string(&b, lacks->p, lacks->n - 1);
+	json_add_string(&b, missing->p, missing->n - 1);
 	json_end_object(&b);
 	return transcript_add_body(&r->transcript, "status", &b, e);
 }
 
-static int check_offer(struct run *r, const struct sandbox_offer *o,
-		       struct err *e)
+static int check_support(struct run *r, const struct sandbox_support *o,
+			 struct err *e)
 {
-	struct buf lacks = BUF_MAX(4096);
+	struct buf missing = BUF_MAX(4096);
 	int rc;
 
-	(void)sandbox_lacks(o, &r->sandbox, &lacks);
-	rc = sandbox_accept(o, &r->sandbox, &lacks, e);
-	if (rc == 0 && lacks.n > 0)
-		rc = record_gaps(r, &lacks, e);
-	buf_fini(&lacks);
+	(void)sandbox_missing(o, &r->sandbox, &missing);
+	rc = sandbox_accept(o, &r->sandbox, &missing, e);
+	if (rc == 0 && missing.n > 0)
+		rc = record_gaps(r, &missing, e);
+	buf_fini(&missing);
 	return rc;
 }
 
@@ -99,11 +99,11 @@ static void show_media(struct run *r, struct sandbox_paths *shown)
 static int confine_self(struct run *r, const struct sandbox_plan *p,
 			struct err *e)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 
 	sandbox_detect(&o);
 	o.namespaces = o.pids = true;
-	return check_offer(r, &o, e) || sandbox_self(p, e) ? -1 : 0;
+	return check_support(r, &o, e) || sandbox_self(p, e) ? -1 : 0;
 }
 
 int confine_run(struct run *r, struct err *e)
@@ -222,7 +222,7 @@ static struct confine *plan_now(struct run *r, struct err *e)
 
 int confine_commands(struct run *r, struct err *e)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 	struct confine *c;
 
 	if (r->sandbox.mode == SANDBOX_OFF)
@@ -241,7 +241,7 @@ int confine_commands(struct run *r, struct err *e)
 	o.namespaces = r->box->space.mnt >= 0;
 	o.error = o.namespaces ? NULL : r->box->no_space.text;
 	o.pids = r->box->space.pid >= 0;
-	return check_offer(r, &o, e);
+	return check_support(r, &o, e);
 }
 
 void confine_kill(struct run *r)

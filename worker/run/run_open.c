@@ -167,6 +167,6 @@ int run_renew(struct run *r, const char *json, struct err *e)
 	commands_reset(&r->commands);
 	begin_run(r, &r->own);
 	hello = hello_of(r->start);
-	ipc_client_again(r->link, &hello);
+	ipc_client_continue(r->link, &hello);
 	return 0;
 }

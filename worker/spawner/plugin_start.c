@@ -79,18 +79,18 @@ int plugin_start_read(struct plugin_start *s, int fd, struct err *e)
 	return rc;
 }
 
-static int check_offer(const struct plugin_start *s, struct err *e)
+static int check_support(const struct plugin_start *s, struct err *e)
 {
 	const struct namespaces *space = &s->box.space;
 	struct buf lacks = BUF_MAX(4096);
-	struct sandbox_offer o;
+	struct sandbox_support o;
 	int rc;
 
 	sandbox_detect(&o);
 	o.namespaces = space->mnt >= 0;
 	o.error = o.namespaces ? NULL : s->box.no_space.text;
 	o.pids = space->pid >= 0;
-	(void)sandbox_lacks(&o, &s->spec, &lacks);
+	(void)sandbox_missing(&o, &s->spec, &lacks);
 	rc = sandbox_accept(&o, &s->spec, &lacks, e);
 	buf_fini(&lacks);
 	return rc;
@@ -105,7 +105,7 @@ int plugin_start_confine(struct plugin_start *s, struct err *e)
 	if (sandbox_make(&s->box, &s->plan, e))
 		return -1;
 	tree_has_init(s->box.space.init);
-	return check_offer(s, e);
+	return check_support(s, e);
 }
 
 const struct sandbox *plugin_start_box(const struct plugin_start *s)

@@ -2,7 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/os/file.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,8 @@ int beneath_open(const struct beneath *b, const char *path, int flags,
 	};
 	int fd;
 
-	if (!(flags & (O_PATH | O_DIRECTORY)) && held_refuses(b->fd, path))
+	if (!(flags & (O_PATH | O_DIRECTORY)) &&
+	    open_files_contain(b->fd, path))
 		return err_set(e, ERR_BUSY, "%s is a database in use",
 			       quoted(path).text);
 	fd = (int)syscall(SYS_openat2, b->fd, path, &how, sizeof how);

@@ -93,7 +93,7 @@ static int start_server(struct workspace *w, struct err *e)
 	argv[5] = arena_printf(a, "%" PRId64, budget(w->run));
 	if (child_start(&w->mount, &spec, e))
 		return -1;
-	tree_spare(w->mount.pid);
+	tree_exempt(w->mount.pid);
 	return 0;
 }
 
@@ -327,7 +327,7 @@ int workspace_close(struct workspace *w, struct err *e)
 	shut(&w->ns.root);
 	child_close(&w->mount);
 	if (w->mount.pid) {
-		tree_unspare(w->mount.pid);
+		tree_unexempt(w->mount.pid);
 		rc = tree_end(END_MS, 0, &status, e);
 	}
 	w->mount.pid = 0;

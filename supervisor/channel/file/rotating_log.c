@@ -2,7 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static int open_plain(const struct rotating_log *f, struct err *e)
 	struct stat st;
 	int fd;
 
-	if (held_refuses(AT_FDCWD, f->path))
+	if (open_files_contain(AT_FDCWD, f->path))
 		return err_set(e, ERR_INVALID, "%s is a database in use",
 			       f->path);
 	fd = open(f->path,
@@ -342,8 +342,8 @@ static int search_one(const struct rotating_log *f, int64_t i,
 	int fd, rc = -1;
 
 	rotated_name(f, i, path);
-	fd = held_open(AT_FDCWD, path,
-		       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = open_files_openat(AT_FDCWD, path,
+			       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", path);
 	if (lock(f, fd, LOCK_SH, e) == 0) {

@@ -236,7 +236,7 @@ def test_a_planted_open_fails_the_check(home):
         assert opens(home, text, "supervisor/x.c 1 logs\n").code == 0, text
         r = opens(home, text + text, "supervisor/x.c 1 logs\n")
         assert r.code == 1 and "in 2 places" in r.out, (text, r.out)
-    for text in ("fd = held_open(AT_FDCWD, path, 0);", "reopen(path);",
+    for text in ("fd = open_files_openat(AT_FDCWD, path, 0);", "reopen(path);",
                  "p->open(path);", "file_open(path);"):
         assert opens(home, text).code == 0, text
     assert "no supervisor/z.c" in opens(home, "", "supervisor/z.c 1 x\n").out

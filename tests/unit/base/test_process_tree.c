@@ -154,12 +154,12 @@ static void one_that_is_spared_outlives_the_others(void **state)
 	struct err e = {0};
 
 	(void)state;
-	tree_spare(server);
+	tree_exempt(server);
 	assert_int_equal(tree_signal(0), 1);
 	assert_int_equal(tree_end(1000, other, &status, &e), 0);
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 	assert_int_equal(kill(server, 0), 0);
-	tree_unspare(server);
+	tree_unexempt(server);
 	assert_in_range(ends_in_ms(60000, server, &status), 0, 59000);
 }
 

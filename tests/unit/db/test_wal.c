@@ -3,7 +3,7 @@
  * format (tests/support/wal.h) look on. */
 #include "tests/support/wal_test.h"
 
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -215,12 +215,12 @@ static void every_connection_registers_its_file(void **state)
 				     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 				     &conn),
 			 SQLITE_OK);
-	assert_true(held_refuses(AT_FDCWD, alone));
-	assert_true(held_refuses(AT_FDCWD, index));
-	assert_true(held_refuses(AT_FDCWD, wal_path));
+	assert_true(open_files_contain(AT_FDCWD, alone));
+	assert_true(open_files_contain(AT_FDCWD, index));
+	assert_true(open_files_contain(AT_FDCWD, wal_path));
 	sql_disconnect(conn);
-	assert_false(held_refuses(AT_FDCWD, alone));
-	assert_true(held_refuses(AT_FDCWD, wal_path)); /* ours */
+	assert_false(open_files_contain(AT_FDCWD, alone));
+	assert_true(open_files_contain(AT_FDCWD, wal_path)); /* ours */
 }
 
 int main(void)

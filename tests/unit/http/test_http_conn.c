@@ -464,7 +464,7 @@ static void other_sites_pages_are_kept_out(void **state)
 static void on_the_unix_socket_other_users_are_refused(void **state)
 {
 	(void)state;
-	w.c->peer.can = 0;
+	w.c->peer.scopes = 0;
 	send_input(GET("/now"));
 	assert_int_equal(statuses(), 401);
 }

@@ -118,13 +118,13 @@ static const struct http_body thing_new = {"thing_new",
 
 static const struct http_route rows[] = {
 	{"thing_list", "GET", "/v1/things", HTTP_SCOPE_READ, handle, "All",
-	 NULL, HTTP_GIVES_LIST, &thing_shape},
+	 NULL, HTTP_RESPONSE_LIST, &thing_shape},
 	{"thing_show", "GET", "/v1/things/{id}", HTTP_SCOPE_READ, handle, "One",
-	 NULL, HTTP_GIVES_OBJECT, &thing_shape},
+	 NULL, HTTP_RESPONSE_OBJECT, &thing_shape},
 	{"thing_make", "POST", "/v1/things", HTTP_SCOPE_RUN, handle, "New",
-	 &thing_new, HTTP_GIVES_OBJECT, &thing_shape},
+	 &thing_new, HTTP_RESPONSE_OBJECT, &thing_shape},
 	{"thing_live", "GET", "/v1/live", HTTP_SCOPE_PUBLIC, handle, "Live",
-	 NULL, HTTP_GIVES_STREAM, NULL},
+	 NULL, HTTP_RESPONSE_STREAM, NULL},
 };
 
 static const struct http_routes routes = {rows, 4, inputs,

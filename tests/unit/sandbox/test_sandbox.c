@@ -1,6 +1,6 @@
 /* What definitions may say of sandboxes, what machines lack, and what the rules
  * and the filter refuse to a process of ours. */
-#include "lib/sandbox/enter.h"
+#include "lib/sandbox/ns_clone.h"
 #include "lib/sandbox/plan.h"
 #include "lib/sandbox/sandbox.h"
 #include "lib/sandbox/support.h"
@@ -42,7 +42,7 @@ static void a_definition_that_says_nothing_is_confined(void **state)
 	assert_int_equal(s.mode, SANDBOX_ON);
 	assert_int_equal(s.network, NETWORK_NONE);
 	assert_true(s.limits.file > 0);
-	assert_true(s.limits.pids > 0 && !s.limits.pids_said);
+	assert_true(s.limits.pids > 0 && !s.limits.pids_set);
 	arena_fini(&a);
 }
 
@@ -83,7 +83,7 @@ static void words_and_amounts_are_read(void **state)
 	assert_int_equal(s.network, NETWORK_NONE);
 	assert_int_equal(s.limits.memory, 64 << 20);
 	assert_int_equal(s.limits.pids, 7);
-	assert_true(s.limits.pids_said);
+	assert_true(s.limits.pids_set);
 	assert_int_equal(s.read.n, 1);
 	assert_string_equal(s.write.path[1], "/c");
 	arena_fini(&a);
@@ -128,19 +128,19 @@ static void a_slip_is_named(void **state)
 
 static void what_a_machine_lacks_is_said_with_what_helps(void **state)
 {
-	struct sandbox_offer none = {0}, old = {3, true, true, true, NULL},
-			     all = {6, true, true, true, NULL};
+	struct sandbox_support none = {0}, old = {3, true, true, true, NULL},
+			       all = {6, true, true, true, NULL};
 	struct sandbox_spec off = {.mode = SANDBOX_OFF};
 	struct buf b = BUF_MAX(4096);
 
 	(void)state;
-	assert_int_equal(sandbox_lacks(&all, NULL, &b), 0);
-	assert_int_equal(sandbox_lacks(&none, &off, &b), 0);
+	assert_int_equal(sandbox_missing(&all, NULL, &b), 0);
+	assert_int_equal(sandbox_missing(&none, &off, &b), 0);
 	assert_int_equal(b.n, 0);
-	assert_int_equal(sandbox_lacks(&none, NULL, &b), 3);
+	assert_int_equal(sandbox_missing(&none, NULL, &b), 3);
 	assert_non_null(strstr(b.p, "Landlock"));
 	buf_clear(&b);
-	assert_int_equal(sandbox_lacks(&old, NULL, &b), 1);
+	assert_int_equal(sandbox_missing(&old, NULL, &b), 1);
 	assert_non_null(strstr(b.p, "abstract sockets"));
 	buf_fini(&b);
 }
@@ -155,12 +155,12 @@ static void a_child_that_executes_is_given_no_copy_of_our_memory(void **state)
 {
 	for (int execs = 0; execs < 2; execs++) {
 		int n = 0, status = -1;
-		struct jump j = {.user = -1,
-				 .pid = -1,
-				 .fn = put_seven,
-				 .arg = &n,
-				 .execs = execs};
-		pid_t pid = jump(&j);
+		struct ns_clone j = {.user = -1,
+				     .pid = -1,
+				     .fn = put_seven,
+				     .arg = &n,
+				     .execs = execs};
+		pid_t pid = ns_clone(&j);
 
 		(void)state;
 		assert_true(pid > 0);
@@ -246,7 +246,7 @@ static void a_process_reaches_its_own_file_and_no_other(void **state)
 	char dir[] = "/tmp/skep-unit-XXXXXX", cmd[128];
 	char own[64], other[64], below[64];
 	struct sandbox_plan p = {.own = own};
-	struct sandbox_offer o;
+	struct sandbox_support o;
 
 	(void)state;
 	sandbox_detect(&o);
@@ -275,8 +275,8 @@ static void a_plan_is_copied_with_its_texts(void **state)
 	struct namespaces_plan p = {.user = -1,
 				    .hidden = hidden,
 				    .homes = &homes,
-				    .kept = {{path, true}},
-				    .nkept = 1};
+				    .visible = {{path, true}},
+				    .nvisible = 1};
 	struct plan_page *page = plan_page_new();
 
 	(void)state;
@@ -289,7 +289,7 @@ static void a_plan_is_copied_with_its_texts(void **state)
 	homes.n = 0;
 	assert_int_equal(page->plan.user, 7);
 	assert_string_equal(page->plan.hidden, "/h");
-	assert_string_equal(page->plan.kept[0].path, "/w");
+	assert_string_equal(page->plan.visible[0].path, "/w");
 	assert_int_equal(page->plan.homes->n, 1);
 	assert_string_equal(page->plan.homes->dir[0], "/home/x");
 	memset(text, 'x', sizeof text - 1);

@@ -102,7 +102,7 @@ static int move_run(const char *id, enum run_state to)
 }
 
 /* Takes everything that may start, as "agent agent …", each started. */
-static const char *take_all(struct run_pick *p, int max)
+static const char *list_detach(struct run_pick *p, int max)
 {
 	static char order[512];
 	struct run_next_row next;
@@ -129,9 +129,9 @@ static void agents_take_turns_whoever_came_first(void **state)
 		put_one("a", NULL);
 	put_one("b", NULL);
 	put_one("c", NULL);
-	assert_string_equal(take_all(&p, 2), "a b");
+	assert_string_equal(list_detach(&p, 2), "a b");
 	/* the turn goes on where it was */
-	assert_string_equal(take_all(&p, 9), "c a a");
+	assert_string_equal(list_detach(&p, 9), "c a a");
 }
 
 static void a_higher_priority_goes_first(void **state)
@@ -143,7 +143,7 @@ static void a_higher_priority_goes_first(void **state)
 	put_one("a", NULL);
 	high.priority = 5;
 	put_run(&high);
-	assert_string_equal(take_all(&p, 9), "z a");
+	assert_string_equal(list_detach(&p, 9), "z a");
 }
 
 static void an_agent_that_is_passed_over_stops_nobody(void **state)
@@ -165,7 +165,7 @@ static void an_agent_that_is_passed_over_stops_nobody(void **state)
 		snprintf(seen, sizeof seen, "%s", next.agent);
 	}
 	assert_string_equal(seen, "b");
-	assert_string_equal(take_all(&p, 9), "a");
+	assert_string_equal(list_detach(&p, 9), "a");
 }
 
 static void a_session_runs_one_at_a_time_in_order(void **state)
@@ -175,14 +175,14 @@ static void a_session_runs_one_at_a_time_in_order(void **state)
 	struct run_pick p = {.agent = ""};
 
 	(void)state;
-	assert_string_equal(take_all(&p, 9), "a");
+	assert_string_equal(list_detach(&p, 9), "a");
 	assert_string_equal(get_run(one.text).state, "starting");
 	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
-	assert_string_equal(take_all(&p, 9), "");
+	assert_string_equal(list_detach(&p, 9), "");
 	assert_int_equal(move_run(one.text, RUN_SUCCEEDED), 0);
 	/* the second leaves the line before its turn */
 	assert_int_equal(move_run(two.text, RUN_CANCELLED), 0);
-	assert_string_equal(take_all(&p, 9), "a");
+	assert_string_equal(list_detach(&p, 9), "a");
 	assert_string_equal(get_run(three.text).state, "starting");
 }
 
@@ -213,13 +213,13 @@ static void an_interrupting_run_stands_first_and_names_who_gives_way(
 	struct run_pick p = {.agent = ""};
 
 	(void)state;
-	take_all(&p, 9);
+	list_detach(&p, 9);
 	a.policy = "interrupt";
 	urgent = put_run(&a);
 	assert_string_equal(urgent.interrupt, one.text);
 	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
 	assert_int_equal(move_run(one.text, RUN_CANCELLED), 0);
-	take_all(&p, 9);
+	list_detach(&p, 9);
 	assert_string_equal(get_run(urgent.id.text).state, "starting");
 	assert_string_equal(get_run(two.text).state, "queued");
 }
@@ -274,13 +274,13 @@ static void a_delayed_run_holds_nobody_up_and_comes_when_it_is_due(void **state)
 	late = put_run(&a).id;
 	a.delay_ms = 0;
 	put_run(&a);
-	assert_string_equal(take_all(&p, 9), "a");
+	assert_string_equal(list_detach(&p, 9), "a");
 	assert_string_equal(get_run(late.text).state, "queued");
 	assert_int_equal(sql_get(db, Q_RUN_NEXT_ALARM, NULL, &at, NULL, &e), 1);
 	assert_int_equal(at.at, 1500);
 	assert_int_equal(run_wake(db, 1499, &arena, &e), 0);
 	assert_int_equal(run_wake(db, 1500, &arena, &e), 1);
-	assert_string_equal(take_all(&p, 9), ""); /* the session is busy */
+	assert_string_equal(list_detach(&p, 9), ""); /* the session is busy */
 }
 
 static void a_run_that_goes_back_keeps_its_place_until_it_is_due(void **state)
@@ -290,12 +290,12 @@ static void a_run_that_goes_back_keeps_its_place_until_it_is_due(void **state)
 
 	(void)state;
 	put_one("a", "s");
-	take_all(&p, 9);
+	list_detach(&p, 9);
 	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
 	assert_int_equal(move_run(one.text, RUN_QUEUED), 0);
-	assert_string_equal(take_all(&p, 9), "");
+	assert_string_equal(list_detach(&p, 9), "");
 	assert_int_equal(run_wake(db, 5000, &arena, &e), 1);
-	assert_string_equal(take_all(&p, 9), "a");
+	assert_string_equal(list_detach(&p, 9), "a");
 	assert_string_equal(get_run(one.text).state, "starting");
 }
 

@@ -241,7 +241,7 @@ static void every_body_rejects_what_its_members_do_not_allow(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < api_routes.n; i++) {
-		const struct http_body *body = api_routes.rows[i].takes;
+		const struct http_body *body = api_routes.rows[i].request;
 
 		if (!body || body == &http_body_raw)
 			continue;
@@ -290,7 +290,7 @@ static void every_struct_has_the_values_or_the_defaults(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < api_routes.n; i++) {
-		const struct http_body *body = api_routes.rows[i].takes;
+		const struct http_body *body = api_routes.rows[i].request;
 		struct buf b = BUF_MAX(8192);
 		struct arena a = {0};
 		struct err e = {0};

@@ -239,7 +239,7 @@ static void acp_release(struct run *r)
 	struct acp *x = r->held;
 
 	r->held = NULL;
-	tree_unspare(x->subprocess.child.pid);
+	tree_unexempt(x->subprocess.child.pid);
 	acp_fini(x);
 }
 

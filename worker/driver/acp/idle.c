@@ -41,7 +41,7 @@ int acp_stay(struct acp *x, struct err *e)
 	    acp_close_calls(x, "done", e) || acp_session_keep(x, e) ||
 	    sync_workspace(x, e))
 		return -1;
-	tree_spare(x->subprocess.child.pid);
+	tree_exempt(x->subprocess.child.pid);
 	x->stays = true;
 	return 0;
 }
@@ -51,7 +51,7 @@ int acp_begin_next_run(struct acp *x, struct run_end *end, struct err *e)
 {
 	struct run *r = x->run;
 
-	tree_unspare(x->subprocess.child.pid);
+	tree_unexempt(x->subprocess.child.pid);
 	x->end = end;
 	x->over = x->cancelling = x->stays = false;
 	x->done_at = 0;

@@ -37,23 +37,23 @@ struct trial {
 /* What a run would say of it. Limits are skepd's to set. */
 static int judge_box(struct trial *t)
 {
-	struct sandbox_offer o;
+	struct sandbox_support o;
 	struct buf b = BUF_MAX(4096);
 	struct err e;
-	int rc, lacks;
+	int rc, missing;
 
 	sandbox_detect(&o);
 	o.namespaces = t->box.space.mnt >= 0;
 	o.error = o.namespaces ? NULL : t->box.no_space.text;
 	o.pids = t->box.space.pid >= 0;
-	lacks = sandbox_lacks(&o, &t->spec, &b);
+	missing = sandbox_missing(&o, &t->spec, &b);
 	while (b.n > 0 && b.p[b.n - 1] == '\n')
 		b.p[--b.n] = '\0';
 	if (sandbox_accept(&o, &t->spec, &b, &e))
 		rc = probe_say("sandbox", false, e.text);
 	else
 		rc = probe_say("sandbox", true,
-			       lacks ? b.p : "all that was asked for");
+			       missing ? b.p : "all that was asked for");
 	buf_fini(&b);
 	return rc;
 }

@@ -78,7 +78,7 @@ static void drop_server(struct server *s)
 	if (s->http) {
 		mcp_http_close(s->http, s->all->run);
 	} else {
-		tree_unspare(s->child.pid);
+		tree_unexempt(s->child.pid);
 		child_close(&s->child);
 	}
 	rpc_fini(&s->rpc);
@@ -207,7 +207,7 @@ static int start_command(struct server *s, struct err *e)
 	if (workspace_commands(r->workspace, e) ||
 	    child_start(&s->child, &spec, e))
 		return -1;
-	tree_spare(s->child.pid);
+	tree_exempt(s->child.pid);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
-#ifndef LIB_SANDBOX_ENTER_H
-#define LIB_SANDBOX_ENTER_H
+#ifndef LIB_SANDBOX_NS_CLONE_H
+#define LIB_SANDBOX_NS_CLONE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
  * the helper. Nor is it copied for a child that executes a program; the caller
  * waits until then.
  */
-struct jump {
+struct ns_clone {
 	int user;              /* entered first, -1: none */
 	int pid;               /* the PID namespace, -1: none */
 	uint64_t flags;        /* new namespaces of the child, for clone3 */
@@ -25,6 +25,6 @@ struct jump {
 };
 
 /* The pid of the child, for the caller to wait for; -1 with errno. */
-pid_t jump(const struct jump *j);
+pid_t ns_clone(const struct ns_clone *j);
 
 #endif

@@ -1,4 +1,4 @@
-#include "lib/sandbox/enter.h"
+#include "lib/sandbox/ns_clone.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -11,28 +11,28 @@
 #define STACK 65536
 
 struct helper {
-	const struct jump *jump;
+	const struct ns_clone *jump;
 	char *stack; /* for a child that shares our memory */
 	pid_t child; /* set by the helper, in shared memory */
 	int sys;
 };
 
-static int be_child(void *arg)
+static int run_child(void *arg)
 {
-	const struct jump *j = arg;
+	const struct ns_clone *j = arg;
 
 	j->fn(j->arg);
 	_exit(127);
 }
 
 /* The helper waits, and we wait for it, until the child has its own memory. */
-static pid_t start_in_memory(const struct jump *j, char *stack)
+static pid_t start_in_memory(const struct ns_clone *j, char *stack)
 {
-	return clone(be_child, stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT,
+	return clone(run_child, stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT,
 		     (void *)(uintptr_t)j);
 }
 
-static pid_t start_copy(const struct jump *j)
+static pid_t start_copy(const struct ns_clone *j)
 {
 	struct clone_args args = {
 		.flags = j->flags | CLONE_PARENT | (j->pidfd ? CLONE_PIDFD : 0),
@@ -52,7 +52,7 @@ static pid_t start_copy(const struct jump *j)
 static int help(void *arg)
 {
 	struct helper *h = arg;
-	const struct jump *j = h->jump;
+	const struct ns_clone *j = h->jump;
 
 	if ((j->user < 0 || setns(j->user, CLONE_NEWUSER) == 0) &&
 	    (j->pid < 0 || setns(j->pid, CLONE_NEWPID) == 0))
@@ -62,7 +62,7 @@ static int help(void *arg)
 	_exit(0);
 }
 
-pid_t jump(const struct jump *j)
+pid_t ns_clone(const struct ns_clone *j)
 {
 	_Alignas(16) char stack[STACK], more[STACK];
 	struct helper h = {.jump = j,

@@ -1,4 +1,4 @@
-#include "lib/os/held.h"
+#include "lib/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct held *list;
+static struct open_file *list;
 static size_t count, room;
 
-void held_add(const struct held *h)
+void open_files_add(const struct open_file *h)
 {
 	pthread_mutex_lock(&lock);
 	if (count == room) {
@@ -25,9 +25,9 @@ void held_add(const struct held *h)
 	pthread_mutex_unlock(&lock);
 }
 
-struct held held_of(const void *owner)
+struct open_file open_files_find(const void *owner)
 {
-	struct held found = {0};
+	struct open_file found = {0};
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < count; i++)
@@ -37,7 +37,7 @@ struct held held_of(const void *owner)
 	return found;
 }
 
-void held_remove(const struct held *h)
+void open_files_remove(const struct open_file *h)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < count; i++)
@@ -54,7 +54,7 @@ void held_remove(const struct held *h)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool is_held(int dir, const char *path)
+static bool is_fixed(int dir, const char *path)
 {
 	struct stat st;
 	bool found = false;
@@ -68,23 +68,23 @@ static bool is_held(int dir, const char *path)
 	return found;
 }
 
-bool held_refuses(int dir, const char *path)
+bool open_files_contain(int dir, const char *path)
 {
 	static const char end[] = "-shm";
 	size_t n = strlen(path), tail = sizeof end - 1;
 	char db[PATH_MAX];
 
-	if (is_held(dir, path))
+	if (is_fixed(dir, path))
 		return true;
 	if (n <= tail || n >= sizeof db || strcmp(path + n - tail, end) != 0)
 		return false;
 	snprintf(db, sizeof db, "%.*s", (int)(n - tail), path);
-	return is_held(dir, db);
+	return is_fixed(dir, db);
 }
 
-int held_open(int dir, const char *path, int flags)
+int open_files_openat(int dir, const char *path, int flags)
 {
-	if (held_refuses(dir, path)) {
+	if (open_files_contain(dir, path)) {
 		errno = EBUSY;
 		return -1;
 	}
