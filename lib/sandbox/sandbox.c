@@ -94,7 +94,7 @@ static bool is_seen_in(const char *dir, const char *path,
 }
 
 /* A path in a writable one stays writable. */
-static void keep_shown(struct namespaces_plan *s,
+static void save_shown(struct namespaces_plan *s,
 		       const struct sandbox_paths *written, const char *path)
 {
 	for (int i = 0; i < written->n; i++)
@@ -132,7 +132,7 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 	for (int i = 0; i < spec->read.n; i++)
 		add_visible(&s, spec->read.path[i], false);
 	for (int i = 0; i < p->shown.n; i++)
-		keep_shown(&s, &spec->write, p->shown.path[i]);
+		save_shown(&s, &spec->write, p->shown.path[i]);
 	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
 		add_visible(&s, seen[i], false);
 	return s;

@@ -34,10 +34,10 @@ struct driver {
 	void (*release)(struct run *r);
 
 	/* May a message be given to it now? If not, *e says why. */
-	int (*takes)(struct run *r, struct err *e);
+	int (*accepts)(struct run *r, struct err *e);
 
 	/* A message, or an answer to a question; committed already. */
-	void (*told)(struct run *r, const struct msg *m);
+	void (*on_message)(struct run *r, const struct msg *m);
 };
 
 #define DRIVER(name) extern const struct driver driver_##name;

@@ -25,8 +25,8 @@ struct exec {
 	struct run *run;
 	struct exec_config config;
 	struct subprocess subprocess;
-	bool told_to_end;
-	int64_t kill_at; /* clock_mono_ns, when told_to_end */
+	bool end_requested;
+	int64_t kill_at; /* clock_mono_ns, when end_requested */
 };
 
 /* Earlier messages of the session, oldest first. */
@@ -98,15 +98,15 @@ static int heard(void *arg, const char *p, size_t n, struct err *e)
 }
 
 /* SIGTERM, once; the tree is killed after the grace time. */
-static void tell_to_end(struct exec *x)
+static void request_end(struct exec *x)
 {
 	int64_t grace = x->run->start->grace_ms;
 	char why[COMMANDS_WHY];
 
-	if (x->told_to_end || !run_ending(x->run))
+	if (x->end_requested || !run_ending(x->run))
 		return;
 	(void)commands_reason(&x->run->commands, why, &grace);
-	x->told_to_end = true;
+	x->end_requested = true;
 	x->kill_at = clock_mono_ns() + grace * NS_PER_MS;
 	subprocess_close_input(&x->subprocess);
 	tree_signal(SIGTERM);
@@ -117,13 +117,13 @@ static int64_t wait_ms(const struct exec *x)
 {
 	int64_t left = (x->kill_at - clock_mono_ns()) / NS_PER_MS + 1;
 
-	return !x->told_to_end ? 60000 : left > 0 ? left : 0;
+	return !x->end_requested ? 60000 : left > 0 ? left : 0;
 }
 
 static bool over(const struct exec *x)
 {
 	return x->run->child_status != RUN_NO_STATUS ||
-	       (x->told_to_end && clock_mono_ns() >= x->kill_at);
+	       (x->end_requested && clock_mono_ns() >= x->kill_at);
 }
 
 /* A paused command writes nothing, but what is in the pipe is taken. */
@@ -132,7 +132,7 @@ static int serve_command(struct exec *x, struct err *e)
 	while (!over(x)) {
 		if (subprocess_poll(&x->subprocess, -1, wait_ms(x), e))
 			return -1;
-		tell_to_end(x);
+		request_end(x);
 	}
 	return 0;
 }
@@ -150,7 +150,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 	mark(MARK_command_ended);
 	orphans_report(r);
 	/* One that was told to end has had its time. */
-	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
+	if (tree_end(x->end_requested ? 0 : r->start->grace_ms, r->child,
 		     &r->child_status, &left) &&
 	    rc == 0) {
 		*e = left;
@@ -197,7 +197,7 @@ static int exec_run(struct run *r, struct run_end *end, struct err *e)
 	return rc;
 }
 
-static int exec_takes(struct run *r, struct err *e)
+static int exec_accepts(struct run *r, struct err *e)
 {
 	struct exec *x = r->state;
 
@@ -211,7 +211,7 @@ static int exec_takes(struct run *r, struct err *e)
 	return 0;
 }
 
-static void exec_told(struct run *r, const struct msg *m)
+static void exec_on_message(struct run *r, const struct msg *m)
 {
 	struct exec *x = r->state;
 	struct err ignored; /* it was decoded: it encodes */
@@ -228,6 +228,6 @@ const struct driver driver_exec = {
 	.commands = true,
 	.plain_box = true,
 	.run = exec_run,
-	.takes = exec_takes,
-	.told = exec_told,
+	.accepts = exec_accepts,
+	.on_message = exec_on_message,
 };

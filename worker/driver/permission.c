@@ -143,7 +143,7 @@ static bool goes_up(const char *path)
 
 /* Takes the last name off, unless that is "..". False: there is none, and it is
  * not the root either. */
-static bool take_off(char *out, size_t *n)
+static bool strip(char *out, size_t *n)
 {
 	size_t at = *n;
 
@@ -170,7 +170,7 @@ static bool plain_path(const char *path, char out[PATH_MAX])
 		path += strspn(path, "/");
 		len = strcspn(path, "/");
 		if (len == 0 || (len == 1 && *path == '.') ||
-		    (len == 2 && !strncmp(path, "..", 2) && take_off(out, &n)))
+		    (len == 2 && !strncmp(path, "..", 2) && strip(out, &n)))
 			continue;
 		if (n > 0 && out[n - 1] != '/')
 			out[n++] = '/';

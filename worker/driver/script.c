@@ -434,13 +434,13 @@ static int script_run(struct run *r, struct run_end *end, struct err *e)
 	return rc;
 }
 
-static int script_takes(struct run *r, struct err *e)
+static int script_accepts(struct run *r, struct err *e)
 {
 	(void)e;
 	return r->state ? 0 : err_set(e, ERR_CONFLICT, "the script has ended");
 }
 
-static void script_told(struct run *r, const struct msg *m)
+static void script_on_message(struct run *r, const struct msg *m)
 {
 	struct script *s = r->state;
 
@@ -454,6 +454,6 @@ const struct driver driver_script = {
 	.name = "script",
 	.pauses_itself = true,
 	.run = script_run,
-	.takes = script_takes,
-	.told = script_told,
+	.accepts = script_accepts,
+	.on_message = script_on_message,
 };

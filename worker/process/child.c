@@ -102,8 +102,8 @@ static bool enter_directory(const struct child_spec *spec)
 		(ns->root < 0 || (fchdir(ns->root) == 0 && chroot(".") == 0)));
 }
 
-static void turn_into(const struct child_spec *spec, const char *path,
-		      struct failure *f)
+static void exec_program(const struct child_spec *spec, const char *path,
+			 struct failure *f)
 {
 	if (spec->box && sandbox_enforce(spec->box))
 		return;
@@ -115,7 +115,7 @@ static void turn_into(const struct child_spec *spec, const char *path,
 struct birth {
 	const struct child_spec *spec;
 	const char *path;
-	int ends[3], tell;
+	int ends[3], report_fd;
 	pid_t parent;
 };
 
@@ -154,12 +154,12 @@ static void become(void *arg)
 			f.step = STEP_CWD;
 			if (chdir(spec->cwd) == 0) {
 				f.step = STEP_BOX;
-				turn_into(spec, b->path, &f);
+				exec_program(spec, b->path, &f);
 			}
 		}
 	}
 	f.sys = errno;
-	(void)!write(b->tell, &f, sizeof f);
+	(void)!write(b->report_fd, &f, sizeof f);
 	_exit(127);
 }
 
@@ -231,7 +231,7 @@ static int open_all(struct pipes *p, struct err *e)
 	return 0;
 }
 
-static int take_end(struct pipes *p, int i, int k)
+static int reap_child(struct pipes *p, int i, int k)
 {
 	int fd = p->fd[i][k];
 
@@ -246,7 +246,7 @@ static int start_child(struct child *c, const struct child_spec *spec,
 	struct birth b = {.spec = spec,
 			  .path = path,
 			  .ends = {p->fd[0][0], p->fd[1][1], p->fd[2][1]},
-			  .tell = p->fd[3][1],
+			  .report_fd = p->fd[3][1],
 			  .parent = getpid()};
 	struct failure f;
 	pid_t pid = sandbox_start(spec->box, become, &b);
@@ -262,9 +262,9 @@ static int start_child(struct child *c, const struct child_spec *spec,
 	if (n == sizeof f)
 		return explain(&f, spec, path, e);
 	*c = (struct child){.pid = pid,
-			    .in = take_end(p, 0, 1),
-			    .out = take_end(p, 1, 0),
-			    .err = take_end(p, 2, 0)};
+			    .in = reap_child(p, 0, 1),
+			    .out = reap_child(p, 1, 0),
+			    .err = reap_child(p, 2, 0)};
 	return 0;
 }
 

@@ -200,7 +200,7 @@ static int64_t room_left(const struct disk *d, const struct place *p,
 }
 
 /* All of it may be in the log once more, and a quota speaks before this. */
-static int64_t judge_file(const struct disk *d, int64_t *added)
+static int64_t check_file_size(const struct disk *d, int64_t *added)
 {
 	int64_t max = 2 * d->max + LITTLE, bytes, reserve;
 
@@ -210,7 +210,7 @@ static int64_t judge_file(const struct disk *d, int64_t *added)
 	return *added > max ? -1 : max - *added;
 }
 
-static int64_t judge_all(const struct disk *d, int64_t *added)
+static int64_t check_paths(const struct disk *d, int64_t *added)
 {
 	int64_t least = d->max;
 
@@ -222,7 +222,7 @@ static int64_t judge_all(const struct disk *d, int64_t *added)
 		least = left < least ? left : least;
 	}
 	if (d->file && least >= 0) {
-		int64_t left = judge_file(d, added);
+		int64_t left = check_file_size(d, added);
 
 		least = left < least ? left : least;
 	}
@@ -252,7 +252,7 @@ void disk_limit_check(struct run *r)
 	now = clock_mono_ns();
 	if (now < d->next)
 		return;
-	left = judge_all(d, &added);
+	left = check_paths(d, &added);
 	if (left < 0)
 		end_over_limit(r, added);
 	ms = left / BYTES_A_MS;

@@ -374,7 +374,7 @@ static int attempt(struct run *r, int barrier)
 
 /* What is left is memory, descriptors and the link's thread: the kernel takes
  * them back faster than we could. A build that looks for leaks goes on. */
-static void leave_at_once(int status)
+static void exit_at_once(int status)
 {
 #ifndef SKEP_FAULTS
 	_exit(status);
@@ -399,7 +399,7 @@ static int attempts(const struct msg_start *start, int barrier, struct err *e)
 	if (r.held)
 		(void)idle_end(&r, r.start->grace_ms, &ignored);
 	else if (!r.box)
-		leave_at_once(status);
+		exit_at_once(status);
 	run_close(&r);
 	return status;
 }

@@ -11,7 +11,7 @@
 #define SPARE_MS  2000 /* the supervisor's clock comes first */
 
 /* 1: it is the next run now; 0: nothing was said that matters; -1. */
-static int take_next(struct run *r)
+static int begin_next_run(struct run *r)
 {
 	struct arena a = {0};
 	struct err e;
@@ -50,7 +50,7 @@ bool idle_wait(struct run *r)
 		(void)poll(p, 2, left < 0 ? 0 : (int)left);
 		run_read_signals(r);
 		if (!run_ending(r))
-			next = take_next(r);
+			next = begin_next_run(r);
 	}
 	return next > 0;
 }

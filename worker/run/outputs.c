@@ -17,8 +17,8 @@ static int add_piece(void *arg, const void *p, size_t n, struct err *e)
 }
 
 /* A file that is there becomes an artifact; one that is not is no error yet. */
-static int keep_one(struct run *r, struct files *s, const char *path,
-		    struct err *e)
+static int collect_output(struct run *r, struct files *s, const char *path,
+			  struct err *e)
 {
 	struct artifact_key key = artifact_key_run(r->start->run, path);
 	struct artifact_about about = {0};
@@ -39,8 +39,8 @@ static int keep_one(struct run *r, struct files *s, const char *path,
 	return rc;
 }
 
-static int keep_list(struct run *r, struct files *s, const cJSON *list,
-		     struct err *e)
+static int collect_list(struct run *r, struct files *s, const cJSON *list,
+			struct err *e)
 {
 	const cJSON *v;
 
@@ -49,7 +49,7 @@ static int keep_list(struct run *r, struct files *s, const cJSON *list,
 		if (!cJSON_IsString(v))
 			return err_set(e, ERR_INVALID,
 				       "artifacts: a path is not a string");
-		if (s->kind && keep_one(r, s, v->valuestring, e))
+		if (s->kind && collect_output(r, s, v->valuestring, e))
 			return -1;
 	}
 	return 0;
@@ -74,7 +74,7 @@ static int check_required(struct run *r, const cJSON *list, struct err *e)
 }
 
 /* A driver that needed no workspace may still have been given a directory. */
-static void open_given(struct run *r, struct files *s)
+static void open_output(struct run *r, struct files *s)
 {
 	const struct msg_start *m = r->start;
 	int fd = -1;
@@ -85,10 +85,10 @@ static void open_given(struct run *r, struct files *s)
 		files_dir(s, "", fd);
 }
 
-static int keep_outputs(struct run *r, const cJSON *contract, struct err *e)
+static int collect_outputs(struct run *r, const cJSON *declared, struct err *e)
 {
-	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
-	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
+	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(declared, "keep");
+	const cJSON *required = cJSON_GetObjectItemCaseSensitive(declared,
 								 "required");
 	struct files given = {0}, *s = &given;
 	int rc;
@@ -96,10 +96,10 @@ static int keep_outputs(struct run *r, const cJSON *contract, struct err *e)
 	if (r->workspace)
 		s = &r->workspace->store;
 	else
-		open_given(r, s);
-	rc = keep_list(r, s, keep, e);
+		open_output(r, s);
+	rc = collect_list(r, s, keep, e);
 	if (!rc)
-		rc = keep_list(r, s, required, e);
+		rc = collect_list(r, s, required, e);
 	files_close(&given);
 	return rc ? rc : check_required(r, required, e);
 }
@@ -107,17 +107,17 @@ static int keep_outputs(struct run *r, const cJSON *contract, struct err *e)
 int outputs_collect(struct run *r, struct run_end *end, struct err *e)
 {
 	const char *text = r->start->artifacts;
-	cJSON *contract;
+	cJSON *declared;
 	int rc;
 
 	if (!text || !r->transcript.open || end->reason == REASON_stale ||
 	    end->reason == REASON_refused)
 		return 0;
-	contract = json_parse_object("artifacts", text, strlen(text), e);
-	if (!contract)
+	declared = json_parse_object("artifacts", text, strlen(text), e);
+	if (!declared)
 		return -1;
-	rc = keep_outputs(r, contract, e);
-	cJSON_Delete(contract);
+	rc = collect_outputs(r, declared, e);
+	cJSON_Delete(declared);
 	/* a run that ended badly keeps its own reason */
 	if (rc && end->reason == REASON_completed &&
 	    (e->code == ERR_INVALID || e->code == ERR_DENIED)) {

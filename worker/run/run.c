@@ -40,7 +40,7 @@ void run_read_signals(struct run *r)
 		commands_end(&r->commands, REASON_mount_lost, WORKSPACE_LOST);
 }
 
-static void tell_applied(struct run *r, int64_t id, const char *refusal)
+static void report_applied(struct run *r, int64_t id, const char *refusal)
 {
 	struct msg m = {.type = MSG_TYPE_APPLIED};
 	struct err ignored; /* the row stays pending, and comes again */
@@ -102,7 +102,7 @@ static int take_message(struct run *r, const struct msg *m, struct err *e)
 	rc = commit_texts(r, "steer", key, &b, e);
 	buf_fini(&b);
 	if (rc == 0)
-		r->driver->told(r, m);
+		r->driver->on_message(r, m);
 	return rc;
 }
 
@@ -128,8 +128,8 @@ static int take_answer(struct run *r, const struct msg *m, struct err *e)
 	if (r->asking && strcmp(r->asking, a->key) == 0) {
 		r->answered = true;
 		r->allowed = strcmp(a->decision, "allow") == 0;
-	} else if (r->driver->told) {
-		r->driver->told(r, m);
+	} else if (r->driver->on_message) {
+		r->driver->on_message(r, m);
 	}
 	return 0;
 }
@@ -144,16 +144,16 @@ static int carry_out(struct run *r, const struct msg *m, struct err *e)
 	} else if (m->type == MSG_TYPE_ANSWER) {
 		if (take_answer(r, m, e))
 			return -1;
-	} else if (!r->driver->takes || r->driver->takes(r, &why)) {
-		tell_applied(r, m->u.id,
-			     r->driver->takes
-				     ? why.text
-				     : "this driver takes no messages");
+	} else if (!r->driver->accepts || r->driver->accepts(r, &why)) {
+		report_applied(r, m->u.id,
+			       r->driver->accepts
+				       ? why.text
+				       : "this driver takes no messages");
 		return 0;
 	} else if (take_message(r, m, e)) {
 		return -1;
 	}
-	tell_applied(r, m->u.id, NULL);
+	report_applied(r, m->u.id, NULL);
 	return 0;
 }
 

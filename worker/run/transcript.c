@@ -145,8 +145,8 @@ static void add_usage(struct transcript *j, const struct usage_new *u)
 	hint(j, &m);
 }
 
-static void tell_extras(struct transcript *j, const struct event_new *ev,
-			const struct event_ref *ref)
+static void add_extras(struct transcript *j, const struct event_new *ev,
+		       const struct event_ref *ref)
 {
 	struct msg m = {.type = MSG_TYPE_OUTBOX};
 
@@ -164,7 +164,7 @@ static void send_hints(struct transcript *j, const struct event_new *ev,
 		       size_t n, const struct event_ref *refs)
 {
 	for (size_t i = 0; i < n; i++)
-		tell_extras(j, &ev[i], &refs[i]);
+		add_extras(j, &ev[i], &refs[i]);
 	atomic_store(&j->seq, j->writer.tail);
 	transcript_changed(j);
 }

@@ -142,7 +142,7 @@ static void take_name(const char *run)
 		 run);
 }
 
-static void leave_spawner(char *name, const char *run)
+static void exit_spawner(char *name, const char *run)
 {
 	sigset_t none;
 
@@ -162,7 +162,7 @@ static void become_worker(const struct spawn_request *ask, const int *fds)
  * warm. What it must not see of us is closed; what names it is changed. */
 static void become_worker(const struct spawn_request *ask, const int *fds)
 {
-	leave_spawner(worker_name, ask->run);
+	exit_spawner(worker_name, ask->run);
 	proc_oom_score(PROC_OOM_WORKER);
 	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
 		_exit(71);
@@ -176,13 +176,13 @@ static void become_worker(const struct spawn_request *ask, const int *fds)
 
 static void become_shim(const struct spawn_request *ask, const int *fds)
 {
-	leave_spawner(shim_name, ask->run);
+	exit_spawner(shim_name, ask->run);
 	cgroup_join(ask->limits, ask->cgroup);
 	exit(plugin_shim_main(fds));
 }
 
 static pid_t start_process(const struct spawn_request *ask, const int *fds,
-			   struct spawn_event *told)
+			   struct spawn_event *event)
 {
 	int cgroup = make_cgroup(ask->cgroup);
 	pid_t pid;
@@ -191,7 +191,7 @@ static pid_t start_process(const struct spawn_request *ask, const int *fds,
 	/* Before the fork: the child is marked from its first moment. */
 	snprintf(marker, SPAWN_RUN, "%s", ask->run);
 	pid = fork_into(cgroup);
-	told->in_cgroup = pid > 0;
+	event->in_cgroup = pid > 0;
 	if (pid < 0)
 		pid = fork();
 	if (pid == 0 && ask->program == SPAWN_PLUGIN)
@@ -199,7 +199,7 @@ static pid_t start_process(const struct spawn_request *ask, const int *fds,
 	else if (pid == 0)
 		become_worker(ask, fds);
 	if (pid < 0)
-		told->status = errno;
+		event->status = errno;
 	if (cgroup >= 0)
 		close(cgroup);
 	return pid;
@@ -207,45 +207,45 @@ static pid_t start_process(const struct spawn_request *ask, const int *fds,
 
 static void spawn(const struct spawn_request *ask, const int *fds)
 {
-	struct spawn_event told = {.kind = SPAWN_FAILED,
-				   .attempt = ask->attempt};
+	struct spawn_event event = {.kind = SPAWN_FAILED,
+				    .attempt = ask->attempt};
 	struct proc_stat st = {0};
 	struct err e;
 	int pidfd = -1;
 	pid_t pid = -1;
 
-	memcpy(told.run, ask->run, sizeof told.run);
+	memcpy(event.run, ask->run, sizeof event.run);
 	if (fds[0] < 0)
-		told.status = EBADF;
+		event.status = EBADF;
 	else if (fault_point(FAULT_spawner_before_fork, &e))
-		told.status = EAGAIN;
+		event.status = EAGAIN;
 	else
-		pid = start_process(ask, fds, &told);
+		pid = start_process(ask, fds, &event);
 	if (pid > 0) {
 		/* Not reaped yet, so the number is still its own. */
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		proc_stat(pid, &st);
-		told.kind = SPAWN_STARTED;
-		told.pid = pid;
-		told.start_ticks = st.start_ticks;
+		event.kind = SPAWN_STARTED;
+		event.pid = pid;
+		event.start_ticks = st.start_ticks;
 		if (fault_point(FAULT_spawner_after_fork, &e))
 			_exit(70);
 	}
-	send_spawn_event(&told, pidfd);
+	send_spawn_event(&event, pidfd);
 	if (pidfd >= 0)
 		close(pidfd);
 }
 
 static void reap(void)
 {
-	struct spawn_event told = {.kind = SPAWN_EXITED};
+	struct spawn_event event = {.kind = SPAWN_EXITED};
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		told.pid = pid;
-		told.status = status;
-		send_spawn_event(&told, -1);
+		event.pid = pid;
+		event.status = status;
+		send_spawn_event(&event, -1);
 	}
 }
 

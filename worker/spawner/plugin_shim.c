@@ -163,7 +163,7 @@ static pid_t start_plugin(const struct plugin_start *s, struct err *e)
 /* --- the tree --------------------------------------------------------- */
 
 /* Reports the end of the plugin once; true when no process is left. */
-static bool all_gone(pid_t plugin, int *status)
+static bool all_exited(pid_t plugin, int *status)
 {
 	bool known = *status != NO_STATUS;
 	bool empty = tree_reap(plugin, status);
@@ -187,7 +187,7 @@ static int end_all(void)
 }
 
 /* Has SIGTERM come? All other signals only wake us. */
-static bool told_to_end(int signals)
+static bool end_requested(int signals)
 {
 	struct signalfd_siginfo s;
 	bool told = false;
@@ -198,7 +198,7 @@ static bool told_to_end(int signals)
 }
 
 /* skepd sends nothing: what can be read is the end. */
-static bool skepd_is_gone(void)
+static bool skepd_has_exited(void)
 {
 	struct pollfd events = {.fd = EVENTS, .events = POLLIN};
 
@@ -219,12 +219,12 @@ static int watch(pid_t plugin, int signals)
 	int status = NO_STATUS;
 	int64_t end_ns = 0; /* 0: no end is near */
 
-	while (!all_gone(plugin, &status)) {
+	while (!all_exited(plugin, &status)) {
 		(void)poll(fds, 2, wait_ms(end_ns));
-		if (told_to_end(signals) ||
+		if (end_requested(signals) ||
 		    (end_ns && clock_mono_ns() >= end_ns))
 			return end_all();
-		if (end_ns == 0 && skepd_is_gone()) {
+		if (end_ns == 0 && skepd_has_exited()) {
 			fds[1].fd = -1;
 			end_ns = clock_mono_ns() +
 				 (int64_t)SHIM_STOP_MS * NS_PER_MS;
@@ -278,7 +278,7 @@ int plugin_shim_main(const int fds[SHIM_FDS])
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (skepd_is_gone())
+	if (skepd_has_exited())
 		return 0;
 	if (rc == 0 && signals < 0)
 		rc = err_errno_set(&e, "cannot create a signalfd");

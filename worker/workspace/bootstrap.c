@@ -117,22 +117,22 @@ static void hear(struct pollfd *p, char tail[TAIL + 1])
 {
 	char some[4096];
 	ssize_t n = read(p->fd, some, sizeof some);
-	size_t have = strlen(tail), keep, take;
+	size_t have = strlen(tail), keep, copy_entry;
 
 	if (n <= 0) {
 		p->fd = n < 0 && (errno == EAGAIN || errno == EINTR) ? p->fd
 								     : -1;
 		return;
 	}
-	take = (size_t)n < TAIL ? (size_t)n : TAIL;
-	keep = have < TAIL - take ? have : TAIL - take;
+	copy_entry = (size_t)n < TAIL ? (size_t)n : TAIL;
+	keep = have < TAIL - copy_entry ? have : TAIL - copy_entry;
 	memmove(tail, tail + have - keep, keep);
-	for (size_t i = 0; i < take; i++) {
-		char c = some[(size_t)n - take + i];
+	for (size_t i = 0; i < copy_entry; i++) {
+		char c = some[(size_t)n - copy_entry + i];
 
 		tail[keep + i] = (char)(c && c != '\n' ? c : ' ');
 	}
-	tail[keep + take] = '\0';
+	tail[keep + copy_entry] = '\0';
 }
 
 static int wait_for(struct run *r, struct child *c, struct err *e)

@@ -98,7 +98,7 @@ static int drop_privileges(void *arg, struct err *e)
 	return sandbox_server(&p, e);
 }
 
-static void say_ready(void *arg)
+static void report_ready(void *arg)
 {
 	(void)arg;
 	printf("ready\n");
@@ -110,7 +110,7 @@ static int serve_mount(struct sql *db, struct needs *n, struct err *e)
 	struct vfs_mount_options o = {.dir = WORKSPACE_MOUNT,
 				      .own_namespace = true,
 				      .mounted = drop_privileges,
-				      .ready = say_ready,
+				      .ready = report_ready,
 				      .arg = n};
 	struct files_plan p = {
 		.db = db, .base = n->base[0] ? n->base : NULL, .max = n->max};

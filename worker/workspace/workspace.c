@@ -221,7 +221,7 @@ int workspace_open(struct run *r, struct err *e)
 }
 
 /* Without one. */
-static int settle_tools(struct workspace *w, workspace_opener *open,
+static int set_up_tools(struct workspace *w, workspace_opener *open,
 			struct err *e)
 {
 	struct run *r = w->run;
@@ -237,7 +237,7 @@ static int settle_tools(struct workspace *w, workspace_opener *open,
 	return confine_tools(r, base, e) ? -1 : bootstrap_run(r, e);
 }
 
-static int say_lack(struct workspace *w, struct err *e)
+static int report_missing(struct workspace *w, struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
 
@@ -258,15 +258,15 @@ int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
 	if (is_disk(w))
 		return prepare_directory(w, e);
 	if (!commands)
-		return settle_tools(w, open, e);
+		return set_up_tools(w, open, e);
 	if (make_mount(w, e) == 0)
 		return prepare_directory(w, e);
 	if (e->code != ERR_UNSUPPORTED)
 		return -1;
 	w->lacks = arena_text(&r->arena, e->text);
-	return workspace_close(w, e) || say_lack(w, e)
+	return workspace_close(w, e) || report_missing(w, e)
 		       ? -1
-		       : settle_tools(w, open, e);
+		       : set_up_tools(w, open, e);
 }
 
 int workspace_commands(const struct workspace *w, struct err *e)

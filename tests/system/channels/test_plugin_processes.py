@@ -93,7 +93,7 @@ class Escape(Bad):
         return (not (place / "environ").read_bytes() and
                 mine["parent"] == self.shim)
 
-    def all_gone(self):
+    def all_exited(self):
         gone(self.escaped, self.pid, self.shim)
 
     def ends_well(self):
@@ -104,7 +104,7 @@ class Escape(Bad):
 def test_it_goes_when_the_channel_is_disabled(home):
     e = Escape(home)
     home.skep("channel", "disable", "bad")
-    e.all_gone()
+    e.all_exited()
     e.be_good()
     home.skep("channel", "enable", "bad")
     until(e.h, "bad", "ready")
@@ -114,7 +114,7 @@ def test_it_goes_when_the_channel_is_disabled(home):
 def test_it_goes_with_its_cgroup(home):
     e = Escape(home, cgroup="auto")
     home.skep("channel", "rm", "bad")
-    e.all_gone()
+    e.all_exited()
     lib.eventually(lambda: not cgroups_of(e.channel), 30, "the cgroup's end")
     e.ends_well()
 
@@ -122,7 +122,7 @@ def test_it_goes_with_its_cgroup(home):
 def test_it_goes_when_the_channel_is_removed(home):
     e = Escape(home)
     home.skep("channel", "rm", "bad")
-    e.all_gone()
+    e.all_exited()
     e.ends_well()
 
 
@@ -148,7 +148,7 @@ def test_it_goes_when_the_plugin_is_killed(home):
     e = Escape(home)
     os.kill(e.pid, signal.SIGKILL)
     trouble(e.h, "bad", "it died by signal 9 (Killed)")
-    e.all_gone()
+    e.all_exited()
     e.be_good()
     until(e.h, "bad", "ready")
     e.ends_well()
@@ -157,7 +157,7 @@ def test_it_goes_when_the_plugin_is_killed(home):
 def test_it_goes_when_skepd_is_killed(home):
     e = Escape(home)
     e.h.kill()
-    e.all_gone()
+    e.all_exited()
     e.be_good()
     e.h.start()
     until(e.h, "bad", "ready")
@@ -190,7 +190,7 @@ def test_it_goes_when_the_shim_is_killed(home):
     e = Escape(home)
     os.kill(e.shim, signal.SIGKILL)
     trouble(e.h, "bad", "its shim has exited")
-    e.all_gone()
+    e.all_exited()
     e.be_good()
     until(e.h, "bad", "ready")
     e.ends_well()
@@ -221,7 +221,7 @@ def test_it_survives_the_spawner_and_still_ends(home):
     row = show(e.h, "bad")
     assert (row["pid"], row["starts"]) == (e.pid, 1), row
     home.skep("channel", "disable", "bad")
-    e.all_gone()
+    e.all_exited()
     e.ends_well()
 
 

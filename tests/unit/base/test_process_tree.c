@@ -46,7 +46,7 @@ static pid_t child(void (*prepare)(int ready))
 	return pid;
 }
 
-static void say_ready(int fd)
+static void report_ready(int fd)
 {
 	if (write(fd, "x", 1) != 1)
 		_exit(1);
@@ -56,7 +56,7 @@ static void ignore_all(int fd)
 {
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	say_ready(fd);
+	report_ready(fd);
 }
 
 /* Forks twice, in a session of its own; the one in between dies. */
@@ -72,7 +72,7 @@ static void hide(int fd)
 
 static void breed(int fd)
 {
-	say_ready(fd);
+	report_ready(fd);
 	for (int i = 0; i < 6; i++)
 		(void)!fork(); /* 64 of them */
 }
@@ -100,7 +100,7 @@ static void no_children_are_gone_at_once(void **state)
 static void a_polite_child_ends_by_sigterm(void **state)
 {
 	int status = NONE;
-	pid_t pid = child(say_ready);
+	pid_t pid = child(report_ready);
 
 	(void)state;
 	assert_in_range(ends_in_ms(60000, pid, &status), 0, 59000);
@@ -110,7 +110,7 @@ static void a_polite_child_ends_by_sigterm(void **state)
 static void a_stopped_child_ends_too(void **state)
 {
 	int status = NONE;
-	pid_t pid = child(say_ready);
+	pid_t pid = child(report_ready);
 
 	(void)state;
 	assert_int_equal(tree_signal(SIGSTOP), 1);
@@ -150,7 +150,7 @@ static void many_that_fork_meanwhile_are_all_ended(void **state)
 static void one_that_is_spared_outlives_the_others(void **state)
 {
 	int status = NONE;
-	pid_t server = child(say_ready), other = child(say_ready);
+	pid_t server = child(report_ready), other = child(report_ready);
 	struct err e = {0};
 
 	(void)state;

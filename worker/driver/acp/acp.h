@@ -88,8 +88,8 @@ void acp_fini(struct acp *x);
 
 /* idle.c: the agent stays where it is when its run is over, if it may, and
  * takes up the prompt of the session's next one. */
-bool acp_may_stay(const struct acp *x);
-int acp_stay(struct acp *x, struct err *e);
+bool acp_may_idle(const struct acp *x);
+int acp_idle(struct acp *x, struct err *e);
 int acp_begin_next_run(struct acp *x, struct run_end *end, struct err *e);
 
 /* client.c */
@@ -99,7 +99,7 @@ void acp_add_prompt(struct acp *x, const char *text);
 
 /* After the last turn: begins another one for a message that came, or ends the
  * run when the agent is silent; *ms is lowered to the time until that. */
-int acp_go_on(struct acp *x, int64_t *ms, struct err *e);
+int acp_continue(struct acp *x, int64_t *ms, struct err *e);
 void acp_cancel(struct acp *x); /* tells the agent, once */
 
 /* mcp_servers.c: the MCP servers of a session, as an array. */
@@ -116,8 +116,8 @@ int acp_usage(struct acp *x, const cJSON *reply, struct err *e);
 int acp_close_calls(struct acp *x, const char *state, struct err *e);
 
 /* Takes what is said of a call, and gives it; and sets its state. */
-int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
-		 struct err *e);
+int acp_update_call(struct acp *x, const cJSON *u, struct acp_call **call,
+		    struct err *e);
 int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 		 struct err *e);
 
@@ -127,7 +127,7 @@ int acp_permissions_begin(struct acp *x, struct err *e);
 int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 		      struct err *e);
 void acp_on_answer(struct acp *x, const struct msg_answer *m);
-int acp_give_answers(struct acp *x, struct err *e);
+int acp_send_answers(struct acp *x, struct err *e);
 void acp_drop_questions(struct acp *x); /* nobody waits any more */
 
 /* A request of the agent that we carry out ourselves. True: go on. False: it was
@@ -183,6 +183,6 @@ int acp_terminals_end(struct acp *x, struct err *e); /* releases all */
 /* session.c: the agent's session that continues ours (NULL: there is none,
  * or ours was forked or rewound since); and keeping it. */
 int acp_session_find(struct acp *x, const char **id, struct err *e);
-int acp_session_keep(struct acp *x, struct err *e);
+int acp_session_save(struct acp *x, struct err *e);
 
 #endif

@@ -191,7 +191,7 @@ static int begun(struct acp *x, const cJSON *result, struct err *e)
 	x->replaying = false;
 	if (x->config.mode && strcmp(mode, x->config.mode) == 0)
 		x->config.mode = NULL;
-	if (acp_session_keep(x, e))
+	if (acp_session_save(x, e))
 		return -1;
 	return set_up_session(x, e);
 }
@@ -314,7 +314,7 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 	const cJSON *can = json_member(reply->result, "agentCapabilities");
 	const cJSON *resume = json_member(
 		json_member(can, "sessionCapabilities"), "resume");
-	const cJSON *takes = json_member(can, "promptCapabilities");
+	const cJSON *accepts = json_member(can, "promptCapabilities");
 	int64_t version = json_i64(reply->result, "protocolVersion", -1);
 
 	if (!reply->result)
@@ -328,8 +328,8 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 	x->can_resume = cJSON_IsObject(resume);
 	x->can_mcp_http = json_bool(json_member(can, "mcpCapabilities"), "http",
 				    false);
-	x->can_image = json_bool(takes, "image", false);
-	x->can_audio = json_bool(takes, "audio", false);
+	x->can_image = json_bool(accepts, "image", false);
+	x->can_audio = json_bool(accepts, "audio", false);
 	note_logins(x, json_member(reply->result, "authMethods"));
 	x->key_login = arena_text(
 		&x->run->lasting,
@@ -373,7 +373,7 @@ int acp_resume(struct acp *x, struct err *e)
 	return prompt(x, e);
 }
 
-int acp_go_on(struct acp *x, int64_t *ms, struct err *e)
+int acp_continue(struct acp *x, int64_t *ms, struct err *e)
 {
 	int64_t now = clock_mono_ns(), left;
 

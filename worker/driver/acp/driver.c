@@ -80,7 +80,7 @@ static int serve_agent(struct acp *x, struct err *e)
 	while (!x->over && r->child_status == RUN_NO_STATUS) {
 		int64_t ms = 60000;
 
-		if (acp_go_on(x, &ms, e))
+		if (acp_continue(x, &ms, e))
 			return -1;
 		if (x->over)
 			break;
@@ -95,7 +95,7 @@ static int serve_agent(struct acp *x, struct err *e)
 		if (x->cancelling && (ms <= 0 || !x->prompted))
 			break;
 		if (subprocess_poll(&x->subprocess, x->events, ms, e) ||
-		    acp_mcp_poll(x, e) || acp_give_answers(x, e))
+		    acp_mcp_poll(x, e) || acp_send_answers(x, e))
 			return -1;
 		acp_terminals_poll(x);
 		subprocess_write(&x->subprocess);
@@ -128,8 +128,8 @@ static int live(struct acp *x, struct err *e)
 
 	subprocess_write(&x->subprocess);
 	rc = serve_agent(x, e);
-	if (rc == 0 && acp_may_stay(x))
-		return acp_stay(x, e);
+	if (rc == 0 && acp_may_idle(x))
+		return acp_idle(x, e);
 	x->over = x->over || x->done_at; /* it may go after its last turn */
 	died = r->child_status != RUN_NO_STATUS && !x->over;
 	if (end_tree(x, &left) && rc == 0) {
@@ -138,7 +138,7 @@ static int live(struct acp *x, struct err *e)
 	}
 	if (rc || subprocess_drain(&x->subprocess, e) ||
 	    acp_close_calls(x, run_ending(r) ? "aborted" : "done", e) ||
-	    (x->session && acp_session_keep(x, e)))
+	    (x->session && acp_session_save(x, e)))
 		return -1;
 	if (run_ending(r) && !(x->over && x->end->reason == REASON_completed))
 		return err_set(e, ERR_CANCELED, "the agent was ended");
@@ -243,7 +243,7 @@ static void acp_release(struct run *r)
 	acp_fini(x);
 }
 
-static int acp_takes(struct run *r, struct err *e)
+static int acp_accepts(struct run *r, struct err *e)
 {
 	struct acp *x = r->state;
 
@@ -253,7 +253,7 @@ static int acp_takes(struct run *r, struct err *e)
 	return 0;
 }
 
-static void acp_told(struct run *r, const struct msg *m)
+static void acp_on_message(struct run *r, const struct msg *m)
 {
 	struct acp *x = r->state;
 
@@ -268,6 +268,6 @@ const struct driver driver_acp = {
 	.commands = true,
 	.run = acp_run,
 	.release = acp_release,
-	.takes = acp_takes,
-	.told = acp_told,
+	.accepts = acp_accepts,
+	.on_message = acp_on_message,
 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* One that was stopped in a pause, or still waits for a person, is not idle. */
-bool acp_may_stay(const struct acp *x)
+bool acp_may_idle(const struct acp *x)
 {
 	struct run *r = x->run;
 
@@ -35,10 +35,10 @@ static int sync_workspace(struct acp *x, struct err *e)
 	return rc;
 }
 
-int acp_stay(struct acp *x, struct err *e)
+int acp_idle(struct acp *x, struct err *e)
 {
 	if (exec_output_end(&x->subprocess.output, "done", e) ||
-	    acp_close_calls(x, "done", e) || acp_session_keep(x, e) ||
+	    acp_close_calls(x, "done", e) || acp_session_save(x, e) ||
 	    sync_workspace(x, e))
 		return -1;
 	tree_exempt(x->subprocess.child.pid);

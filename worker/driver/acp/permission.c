@@ -264,7 +264,7 @@ int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 			   "toolCall and options are needed");
 		return 0;
 	}
-	if (acp_see_call(x, call, &c, e))
+	if (acp_update_call(x, call, &c, e))
 		return -1;
 	if (x->cancelling) {
 		answer_permission(x, ask->id, NULL);
@@ -401,7 +401,7 @@ int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 
 /* --- the answer of a person ------------------------------------------- */
 
-/* Found later, in acp_give_answers: here nothing may fail. */
+/* Found later, in acp_send_answers: here nothing may fail. */
 void acp_on_answer(struct acp *x, const struct msg_answer *m)
 {
 	struct arena *a = &x->run->arena;
@@ -414,7 +414,7 @@ void acp_on_answer(struct acp *x, const struct msg_answer *m)
 	x->answers = one;
 }
 
-static struct acp_question *take_question(struct acp *x, const char *key)
+static struct acp_question *add_question(struct acp *x, const char *key)
 {
 	struct acp_question **at = &x->questions, *q;
 
@@ -427,7 +427,7 @@ static struct acp_question *take_question(struct acp *x, const char *key)
 }
 
 /* "Always" is for this session and this very thing; forks do not have it. */
-static int keep_grant(struct acp *x, const struct acp_question *q,
+static int save_grant(struct acp *x, const struct acp_question *q,
 		      const cJSON *option, struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
@@ -492,19 +492,19 @@ static int use_answer(struct acp *x, struct acp_question *q,
 	json_put_text(&b, "state", "used");
 	json_put_text(&b, "key", q->key);
 	json_put_text(&b, "option", json_text(option, "optionId", NULL));
-	if (add_event(x, key, &b, e) || keep_grant(x, q, option, e) ||
+	if (add_event(x, key, &b, e) || save_grant(x, q, option, e) ||
 	    (is_agents(q) && acp_set_call(x, q->call, "running", e)))
 		return -1;
 	return deliver(x, q, option, e);
 }
 
-int acp_give_answers(struct acp *x, struct err *e)
+int acp_send_answers(struct acp *x, struct err *e)
 {
 	int rc = 0;
 
 	while (x->answers && rc == 0) {
 		const struct acp_answer *a = x->answers;
-		struct acp_question *q = take_question(x, a->key);
+		struct acp_question *q = add_question(x, a->key);
 
 		x->answers = a->next;
 		if (!q)

@@ -35,7 +35,7 @@ struct trial {
 /* --- the sandbox ------------------------------------------------------ */
 
 /* What a run would say of it. Limits are skepd's to set. */
-static int judge_box(struct trial *t)
+static int check_probe_sandbox(struct trial *t)
 {
 	struct sandbox_support o;
 	struct buf b = BUF_MAX(4096);
@@ -90,7 +90,7 @@ static int make_box(struct trial *t)
 		return probe_say("sandbox", false, e.text);
 	}
 	tree_has_init(t->box.space.init);
-	return judge_box(t);
+	return check_probe_sandbox(t);
 }
 
 /* --- the trial -------------------------------------------------------- */

@@ -350,7 +350,7 @@ static const struct rpc_method methods[] = {
 	{"session/update", false, on_update}};
 
 /* A turn that ended well and in which the agent said something. */
-static int judge_answer(struct attempt *t)
+static int check_answer(struct attempt *t)
 {
 	const char *stop = json_text(t->result, "stopReason", "end_turn");
 	bool ended = strcmp(stop, "end_turn") == 0;
@@ -383,7 +383,7 @@ static int try_prompt(struct attempt *t, const char *dir)
 	json_end_object(&b);
 	rc = call_agent(t, "session/prompt", b.p);
 	buf_fini(&b);
-	rc = rc ? probe_say("prompt", false, t->why) : judge_answer(t);
+	rc = rc ? probe_say("prompt", false, t->why) : check_answer(t);
 	return acp_probe_work_check(&w) || rc ? -1 : 0;
 }
 

@@ -22,8 +22,8 @@ static int is_shown(struct transcript *j, int64_t seq, struct arena *a,
 }
 
 /* A fork copies meta: what belongs to another session is not ours. */
-static int read_kept(struct acp *x, const char *meta, const char **id,
-		     struct err *e)
+static int read_saved(struct acp *x, const char *meta, const char **id,
+		      struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
 	struct arena *a = &x->run->arena;
@@ -52,12 +52,12 @@ int acp_session_find(struct acp *x, const char **id, struct err *e)
 
 	*id = NULL;
 	if (rc == 0)
-		rc = read_kept(x, row.meta, id, e);
+		rc = read_saved(x, row.meta, id, e);
 	arena_fini(&a);
 	return rc;
 }
 
-int acp_session_keep(struct acp *x, struct err *e)
+int acp_session_save(struct acp *x, struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
 	struct buf b = BUF_MAX(64u << 10);

@@ -11,14 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TERMINALS_MAX 32
-#define ARGS_MAX      4096
-#define OUTPUT_KEPT   (1u << 20) /* unless the agent wants another limit */
-#define OUTPUT_MAX    (8u << 20)
-#define OUTPUT_SHOWN  (256u << 10) /* in the part of a tool call */
-#define READ_BYTES    (64u << 10)
-#define READS_MAX     16
-#define WAITS_MAX     8
+#define TERMINALS_MAX   32
+#define ARGS_MAX        4096
+#define OUTPUT_MAX_KEPT (1u << 20) /* unless the agent wants another limit */
+#define OUTPUT_MAX      (8u << 20)
+#define OUTPUT_SHOWN    (256u << 10) /* in the part of a tool call */
+#define READ_BYTES      (64u << 10)
+#define READS_MAX       16
+#define WAITS_MAX       8
 
 struct acp_terminal {
 	struct acp_terminal *next;
@@ -36,7 +36,7 @@ struct acp_terminal {
 /* --- their output ----------------------------------------------------- */
 
 /* Keeps the end of it, from a whole character on. */
-static void keep_end(struct acp_terminal *t)
+static void save_end(struct acp_terminal *t)
 {
 	size_t over = t->output.n > t->limit ? t->output.n - t->limit : 0;
 
@@ -59,7 +59,7 @@ static void read_stream(struct acp_terminal *t, int *fd)
 		n = read(*fd, room, READ_BYTES);
 		if (n > 0)
 			buf_grew(&t->output, (size_t)n);
-		keep_end(t);
+		save_end(t);
 	}
 	if (*fd >= 0 && n <= 0 && !(n < 0 && errno == EAGAIN)) {
 		close(*fd); /* leaves epoll by that */
@@ -195,12 +195,13 @@ static void add_terminal(struct acp *x, const struct rpc_request *ask,
 			 const struct child_spec *spec, const char *line)
 {
 	struct acp_terminal *t = arena_alloc(&x->run->arena, sizeof *t);
-	int64_t limit = json_i64(ask->params, "outputByteLimit", OUTPUT_KEPT);
+	int64_t limit = json_i64(ask->params, "outputByteLimit",
+				 OUTPUT_MAX_KEPT);
 	struct buf answer = BUF_MAX(256);
 	struct err e;
 
 	*t = (struct acp_terminal){.command = line,
-				   .limit = limit < 0 ? OUTPUT_KEPT
+				   .limit = limit < 0 ? OUTPUT_MAX_KEPT
 					    : limit > OUTPUT_MAX
 						    ? OUTPUT_MAX
 						    : (size_t)limit};
@@ -383,7 +384,7 @@ static void add_shown(struct buf *b, const struct acp_terminal *t)
 	json_end_object(b);
 }
 
-static void keep_shown(struct acp *x, const struct acp_terminal *t)
+static void save_shown(struct acp *x, const struct acp_terminal *t)
 {
 	struct acp_released *r = arena_alloc(&x->run->arena, sizeof *r);
 	struct buf b = BUF_MAX(8 * OUTPUT_SHOWN);
@@ -420,7 +421,7 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 	acp_terminals_poll(x);
 	kill_group(t);
 	rc = note_result(x, t, e);
-	keep_shown(x, t);
+	save_shown(x, t);
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;

@@ -168,7 +168,7 @@ static void put_terminals(struct acp *x, const cJSON *content, struct buf *b)
 }
 
 /* Agents with terminals of their own (codex) tell what a command prints so. */
-static void hear_printed(struct acp_call *c, const cJSON *u)
+static void append_printed(struct acp_call *c, const cJSON *u)
 {
 	const cJSON *meta = json_member(u, "_meta");
 	const cJSON *more = json_member(meta, "terminal_output_delta");
@@ -336,23 +336,23 @@ int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 	return 0;
 }
 
-static struct acp_call *heard_call(struct acp *x, const char *id,
-				   const cJSON *u)
+static struct acp_call *find_or_add_call(struct acp *x, const char *id,
+					 const cJSON *u)
 {
 	struct acp_call *c = find_call(x, id);
 
 	if (c && c->open)
-		hear_printed(c, u);
+		append_printed(c, u);
 	return c;
 }
 
-int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
-		 struct err *e)
+int acp_update_call(struct acp *x, const cJSON *u, struct acp_call **call,
+		    struct err *e)
 {
 	struct buf b[3] = {BUF_MAX(EVENT_BODY_MAX), BUF_MAX(EVENT_BODY_MAX),
 			   BUF_MAX(EVENT_BODY_MAX)};
 	const char *id = json_text(u, "toolCallId", "");
-	struct acp_call *c = heard_call(x, id, u);
+	struct acp_call *c = find_or_add_call(x, id, u);
 	struct part_change_new now = {
 		.state = state_of(u),
 		.input = json_text_of(&b[0], json_member(u, "rawInput")),
@@ -380,7 +380,7 @@ static int take_call(struct acp *x, const cJSON *u, const char *as,
 	struct acp_call *c;
 
 	(void)as;
-	return acp_see_call(x, u, &c, e);
+	return acp_update_call(x, u, &c, e);
 }
 
 int acp_close_calls(struct acp *x, const char *state, struct err *e)

@@ -162,7 +162,7 @@ int chat_answer_flush(void *arg, int64_t *ms, struct err *e)
 
 /* --- the end of an answer ------------------------------------------------ */
 
-static int keep_usage(struct chat *x, struct err *e)
+static int store_usage(struct chat *x, struct err *e)
 {
 	const struct chat_usage *u = &x->turn.usage;
 	const struct chat_config *c = &x->config;
@@ -210,7 +210,7 @@ static int set_part_state(struct part *p, const char *state, const char *output,
 }
 
 /* What the server sent as arguments may be no JSON; the row must be. */
-static int keep_call(struct chat *x, int i, struct err *e)
+static int store_call(struct chat *x, int i, struct err *e)
 {
 	const struct chat_call *c = &x->turn.calls[i];
 	struct buf input = BUF_MAX(4 * CHAT_ARGS_MAX);
@@ -259,7 +259,7 @@ static int open_if(struct chat *x, bool wanted, bool *open, struct part *p,
 /* An answer that cannot be kept whole is asked for again, so the part that
  * stands first is finished last. An answer without anything in it has an empty
  * text: the transcript says that the model has answered. */
-static int keep_parts(struct chat *x, const char *state, struct err *e)
+static int store_parts(struct chat *x, const char *state, struct err *e)
 {
 	struct part_change_new text = {.state = "done"};
 	struct part_change_new reasoning = {.state = "done", .meta = state};
@@ -272,7 +272,7 @@ static int keep_parts(struct chat *x, const char *state, struct err *e)
 		    "text", e))
 		return -1;
 	for (int i = 0; i < x->turn.ncalls; i++)
-		if (x->turn.calls[i].name[0] && keep_call(x, i, e))
+		if (x->turn.calls[i].name[0] && store_call(x, i, e))
 			return -1;
 	return (x->text_open && change_part(&x->text, &text, e)) ||
 			       (x->reasoning_open &&
@@ -291,16 +291,16 @@ static int note_replaced(struct chat *x, struct err *e)
 				   x->turn.replaced);
 }
 
-int chat_answer_keep(struct chat *x, struct err *e)
+int chat_answer_store(struct chat *x, struct err *e)
 {
 	struct buf state = BUF_MAX(4 * CHAT_TEXT_MAX);
 	int rc;
 
 	chat_state_write(&x->turn, x->config.from, &state);
-	rc = keep_usage(x, e) || note_replaced(x, e) ||
-			     keep_parts(x,
-					state.n && !state.over ? state.p : NULL,
-					e)
+	rc = store_usage(x, e) || note_replaced(x, e) ||
+			     store_parts(
+				     x, state.n && !state.over ? state.p : NULL,
+				     e)
 		     ? -1
 		     : 0;
 	buf_fini(&state);

@@ -55,7 +55,7 @@ int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 void chat_answer_begin(struct chat *x); /* x->turn is fresh */
 int chat_answer_flush(void *arg, int64_t *ms, struct err *e);
 /* Commits what was spent, then the whole answer with its calls. */
-int chat_answer_keep(struct chat *x, struct err *e);
+int chat_answer_store(struct chat *x, struct err *e);
 int chat_answer_drop(struct chat *x, const char *why, struct err *e);
 /* The result of a call whose part is open. */
 int chat_answer_result(struct chat *x, int call, const struct buf *text,

@@ -213,7 +213,7 @@ int chat_config_read(struct chat_config *c, const struct msg_start *s,
 	return rc;
 }
 
-void chat_config_forget(struct chat_config *c)
+void chat_config_clear(struct chat_config *c)
 {
 	if (!c->key)
 		return;

@@ -41,7 +41,7 @@ struct chat_config {
 	const char *model;
 	const char *system; /* or NULL */
 	const char *params; /* JSON object, or NULL */
-	char *key;          /* or NULL; chat_config_forget wipes it */
+	char *key;          /* or NULL; chat_config_clear wipes it */
 	const char **tools; /* NULL: all */
 	int ntools;
 	struct headers headers;
@@ -58,6 +58,6 @@ struct chat_config {
 /* All in a, but the key. ERR_INVALID names the member that is wrong. */
 int chat_config_read(struct chat_config *c, const struct msg_start *s,
 		     struct arena *a, struct err *e);
-void chat_config_forget(struct chat_config *c);
+void chat_config_clear(struct chat_config *c);
 
 #endif

@@ -55,8 +55,8 @@ static int64_t back_off(const struct chat *x, const struct chat_result *r,
 		random);
 }
 
-static int say_again(struct chat *x, const struct chat_result *r, int64_t nth,
-		     int64_t ms, struct err *e)
+static int repeat_request(struct chat *x, const struct chat_result *r,
+			  int64_t nth, int64_t ms, struct err *e)
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 
@@ -83,7 +83,7 @@ static int try_once(struct chat *x, const struct buf *body,
 	rc = chat_http_exchange(x->http, &ask, r, e);
 	if (rc == 0 && r->outcome == CHAT_ANSWERED &&
 	    chat_turn_end(&x->turn, x->turns + 1, &why)) {
-		r->outcome = CHAT_AGAIN;
+		r->outcome = CHAT_RETRY;
 		text_fit(r->why, sizeof r->why, why.text);
 	}
 	if (rc)
@@ -101,10 +101,10 @@ static int request_with_retries(struct chat *x, const struct buf *body,
 	for (int64_t i = 0;; i++) {
 		if (try_once(x, body, r, e))
 			return -1;
-		if (r->outcome != CHAT_AGAIN || i == max)
+		if (r->outcome != CHAT_RETRY || i == max)
 			return 0;
 		ms = back_off(x, r, i);
-		if (say_again(x, r, i, ms, e) || run_wait(x->run, ms, e))
+		if (repeat_request(x, r, i, ms, e) || run_wait(x->run, ms, e))
 			return -1;
 	}
 }
@@ -184,7 +184,7 @@ static int call_all(struct chat *x, struct err *e)
 }
 
 /* A call of an attempt that died: its result becomes an event. */
-static int call_again(struct chat *x, const struct chat_past_call *c,
+static int retry_call(struct chat *x, const struct chat_past_call *c,
 		      struct err *e)
 {
 	struct buf text = BUF_MAX(MCP_TEXT_MAX), body = BUF_MAX(EVENT_BODY_MAX);
@@ -221,14 +221,14 @@ static int repeat_open_calls(struct chat *x, const struct chat_item *it,
 			     struct err *e)
 {
 	for (int i = 0; i < it->ncalls; i++)
-		if (!it->calls[i].output && call_again(x, &it->calls[i], e))
+		if (!it->calls[i].output && retry_call(x, &it->calls[i], e))
 			return -1;
 	return 0;
 }
 
 /* --- a turn -------------------------------------------------------------- */
 
-static int judge_answer(struct chat *x, struct err *e)
+static int check_answer(struct chat *x, struct err *e)
 {
 	const char *finish = x->turn.finish;
 
@@ -342,11 +342,11 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 					? REASON_login
 					: REASON_agent_refused,
 				"%s", r.why);
-	if (r.outcome == CHAT_AGAIN)
+	if (r.outcome == CHAT_RETRY)
 		return chat_end(x, REASON_server_failed, "%s", r.why);
-	rc = chat_answer_keep(x, e);
+	rc = chat_answer_store(x, e);
 	if (rc == 0)
-		rc = judge_answer(x, e);
+		rc = check_answer(x, e);
 	chat_answer_end(x);
 	return rc;
 }
@@ -425,21 +425,21 @@ static int chat_run(struct run *r, struct run_end *end, struct err *e)
 	chat_turn_fini(&x->turn);
 	chat_http_close(x->http);
 	chat_mcp_close(x->servers);
-	chat_config_forget(&x->config);
+	chat_config_clear(&x->config);
 	if (x->files.store)
 		mcp_fini(&x->files);
 	return rc;
 }
 
 /* A message is an event by then, and the next look at the history finds it. */
-static int chat_takes(struct run *r, struct err *e)
+static int chat_accepts(struct run *r, struct err *e)
 {
 	if (r->state)
 		return 0;
 	return err_set(e, ERR_CONFLICT, "the run has not started or has ended");
 }
 
-static void chat_told(struct run *r, const struct msg *m)
+static void chat_on_message(struct run *r, const struct msg *m)
 {
 	(void)r;
 	(void)m;
@@ -450,6 +450,6 @@ const struct driver driver_chat = {
 	.commands = true,
 	.pauses_itself = true,
 	.run = chat_run,
-	.takes = chat_takes,
-	.told = chat_told,
+	.accepts = chat_accepts,
+	.on_message = chat_on_message,
 };

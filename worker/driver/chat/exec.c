@@ -109,14 +109,14 @@ static void drain(struct child *c, struct printed *out)
 	}
 }
 
-static void say_status(struct run *r, bool late, int strays, struct buf *out)
+static void add_status(struct run *r, bool late, int leftovers, struct buf *out)
 {
 	int status = r->child_status;
 
 	if (out->n && out->p[out->n - 1] != '\n')
 		buf_addc(out, '\n');
-	if (strays > 0 && !late)
-		buf_addf(out, "[%d left running, and ended]\n", strays);
+	if (leftovers > 0 && !late)
+		buf_addf(out, "[%d left running, and ended]\n", leftovers);
 	if (late)
 		buf_adds(out, "[ended: it took too long]");
 	else if (WIFSIGNALED(status))
@@ -129,7 +129,7 @@ static void say_status(struct run *r, bool late, int strays, struct buf *out)
 			      "more memory than it may]");
 }
 
-static int count_strays(struct run *r)
+static int count_leftovers(struct run *r)
 {
 	struct buf names = BUF_MAX(4096);
 	int n = 0;
@@ -152,7 +152,7 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	struct printed printed;
 	struct child child;
 	struct err left;
-	int rc, strays;
+	int rc, leftovers;
 	bool late;
 
 	cJSON_AddStringToObject(v, "shell", command);
@@ -173,7 +173,7 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	printed_init(&printed, l);
 	rc = attend(r, &child, until, &printed, e);
 	late = r->child_status == RUN_NO_STATUS;
-	strays = count_strays(r);
+	leftovers = count_leftovers(r);
 	if (tree_end(0, r->child, &r->child_status, &left) && rc == 0) {
 		*e = left;
 		rc = -1;
@@ -181,7 +181,7 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	drain(&child, &printed);
 	child_close(&child);
 	printed_end(&printed, out);
-	say_status(r, late, strays, out);
+	add_status(r, late, leftovers, out);
 	r->child = 0;
 	return rc;
 }

@@ -218,13 +218,13 @@ static void read_error(struct transfer *x)
 	cJSON_Delete(v);
 }
 
-static void judge_error(struct transfer *x, struct chat_result *out)
+static void classify_error(struct transfer *x, struct chat_result *out)
 {
 	struct chat_turn *t = x->turn;
 
 	out->outcome = is_overflow(t, out->status) ? CHAT_OVERFLOW
 		       : may_pass(out->status) || out->status == 200
-			       ? CHAT_AGAIN
+			       ? CHAT_RETRY
 			       : CHAT_REFUSED;
 	if (strcmp(t->error_code, "insufficient_quota") == 0)
 		out->outcome = CHAT_REFUSED;
@@ -233,14 +233,14 @@ static void judge_error(struct transfer *x, struct chat_result *out)
 		text_mark_cut(out->why, sizeof out->why);
 }
 
-static void judge_transfer(struct transfer *x, CURLcode how,
-			   struct chat_result *out)
+static void classify_transfer(struct transfer *x, CURLcode how,
+			      struct chat_result *out)
 {
 	out->outcome = how == CURLE_UNSUPPORTED_PROTOCOL ||
 				       how == CURLE_URL_MALFORMAT ||
 				       how == CURLE_PEER_FAILED_VERIFICATION
 			       ? CHAT_REFUSED
-			       : CHAT_AGAIN;
+			       : CHAT_RETRY;
 	if (how == CURLE_OPERATION_TIMEDOUT)
 		snprintf(out->why, sizeof out->why,
 			 x->last ? "the server fell silent in its answer"
@@ -251,7 +251,7 @@ static void judge_transfer(struct transfer *x, CURLcode how,
 }
 
 /* A stream that ends without its end was cut off, whatever came before. */
-static void judge_answer(struct transfer *x, struct chat_result *out)
+static void check_answer(struct transfer *x, struct chat_result *out)
 {
 	struct chat_turn *t = x->turn;
 
@@ -262,12 +262,12 @@ static void judge_answer(struct transfer *x, struct chat_result *out)
 		return;
 	}
 	if (t->error.n > 0) {
-		judge_error(x, out);
+		classify_error(x, out);
 		return;
 	}
 	out->outcome = CHAT_ANSWERED;
 	if (x->streams && !t->over && !t->finish[0]) {
-		out->outcome = CHAT_AGAIN;
+		out->outcome = CHAT_RETRY;
 		snprintf(out->why, sizeof out->why,
 			 "the server's stream was cut off");
 	}
@@ -279,15 +279,15 @@ static void classify_result(struct transfer *x, CURLcode how,
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &out->status);
 	out->wait_ms = x->wait_ms;
 	if (!x->failed && how != CURLE_OK && !x->turn->over) {
-		judge_transfer(x, how, out);
+		classify_transfer(x, how, out);
 	} else if (!x->failed && out->status != 200) {
 		read_error(x);
-		judge_error(x, out);
+		classify_error(x, out);
 	} else if (!x->failed) {
-		judge_answer(x, out);
+		check_answer(x, out);
 	}
 	if (x->failed) { /* it broke the protocol, which it may not next time */
-		out->outcome = CHAT_AGAIN;
+		out->outcome = CHAT_RETRY;
 		text_fit(out->why, sizeof out->why, x->err.text);
 	}
 	/* A server may repeat the key in what it complains about. */
@@ -325,7 +325,7 @@ int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
 	CURLcode how = CURLE_OK;
 	int rc;
 
-	*out = (struct chat_result){.outcome = CHAT_AGAIN};
+	*out = (struct chat_result){.outcome = CHAT_RETRY};
 	x.easy = curl_easy_init();
 	if (!x.easy)
 		return err_set(e, ERR_INTERNAL,

@@ -12,7 +12,7 @@
  */
 enum chat_outcome {
 	CHAT_ANSWERED,
-	CHAT_AGAIN,    /* worth another try, after wait_ms if it is not 0 */
+	CHAT_RETRY,    /* worth another try, after wait_ms if it is not 0 */
 	CHAT_OVERFLOW, /* the conversation does not fit the model */
 	CHAT_REFUSED,  /* the server does not want this, now or later */
 };

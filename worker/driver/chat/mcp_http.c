@@ -10,11 +10,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define NS_PER_MS  1000000
-#define ANSWER_MAX RPC_LINE_MAX
-#define SAID_MAX   300
-#define ID_MAX     1024
-#define GOODBYE_MS 500
+#define NS_PER_MS    1000000
+#define ANSWER_MAX   RPC_LINE_MAX
+#define RESPONSE_MAX 300
+#define ID_MAX       1024
+#define GOODBYE_MS   500
 
 struct mcp_http {
 	const struct mcp_server *spec;
@@ -53,7 +53,7 @@ int mcp_http_open(struct mcp_http **out, const struct mcp_server *spec,
 	return 0;
 }
 
-void mcp_http_forget(struct mcp_http *h)
+void mcp_http_close_session(struct mcp_http *h)
 {
 	h->session[0] = '\0';
 	h->version[0] = '\0';
@@ -241,7 +241,7 @@ static int wait_for(struct transfer *x, struct run *r, const bool *done,
 /* A refusal may be a message, too: then it is the reply. */
 static int classify_reply(struct transfer *x, const bool *done, struct err *e)
 {
-	char said[SAID_MAX];
+	char said[RESPONSE_MAX];
 	long status = 0;
 
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);

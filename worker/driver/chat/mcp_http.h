@@ -22,7 +22,7 @@ int mcp_http_open(struct mcp_http **out, const struct mcp_server *spec,
 void mcp_http_close(struct mcp_http *h, struct run *r);
 
 /* Forgets the session: the next message begins another. */
-void mcp_http_forget(struct mcp_http *h);
+void mcp_http_close_session(struct mcp_http *h);
 void mcp_http_version(struct mcp_http *h, const char *version);
 
 /*

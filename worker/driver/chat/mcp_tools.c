@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NS_PER_MS  1000000
-#define TOOLS_MAX  256
-#define NAME_BYTES 64 /* of a tool, as servers of models take it */
-#define OUT_MAX    (16u << 20)
-#define SAID_MAX   400 /* of stderr, for the note */
-#define PROTOCOL   "2025-06-18"
+#define NS_PER_MS    1000000
+#define TOOLS_MAX    256
+#define NAME_BYTES   64 /* of a tool, as servers of models take it */
+#define OUT_MAX      (16u << 20)
+#define RESPONSE_MAX 400 /* of stderr, for the note */
+#define PROTOCOL     "2025-06-18"
 
 struct server {
 	struct chat_mcp *all;
@@ -240,20 +240,20 @@ static int start_server(struct server *s, struct err *e)
 		return -1;
 	s->up = true;
 	buf_init(&s->out, OUT_MAX);
-	buf_init(&s->said, SAID_MAX);
+	buf_init(&s->said, RESPONSE_MAX);
 	rpc_init(&s->rpc, methods, 1, &s->out, s);
 	return greet(s, e);
 }
 
 /* A server that has forgotten the session, as after a restart, gets another. */
-static int ask_again(struct server *s, const char *method, const char *params,
-		     struct err *e)
+static int retry_request(struct server *s, const char *method,
+			 const char *params, struct err *e)
 {
 	if (call_server(s, method, params, e) == 0)
 		return 0;
 	if (!s->http || e->code != ERR_NOTFOUND)
 		return -1;
-	mcp_http_forget(s->http);
+	mcp_http_close_session(s->http);
 	return greet(s, e) ? -1 : call_server(s, method, params, e);
 }
 
@@ -438,7 +438,7 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 	json_end_object(&params);
 	rc = buf_ok(&params, "the arguments", e);
 	if (rc == 0)
-		rc = ask_again(s, "tools/call", params.p, e);
+		rc = retry_request(s, "tools/call", params.p, e);
 	buf_fini(&params);
 	if (rc)
 		return -1;

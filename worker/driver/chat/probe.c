@@ -54,7 +54,7 @@ static int try_config(const cJSON *input, int64_t ms)
 		rc = probe_say("settings", false, e.text);
 	else if (probe_say("settings", true, c.model) || connect_to(c.url, ms))
 		rc = -1;
-	chat_config_forget(&c);
+	chat_config_clear(&c);
 	arena_fini(&a);
 	buf_fini(&text);
 	return rc;

@@ -30,9 +30,9 @@ static int take_call(struct chat_turn *t, const cJSON *item, struct err *e)
 		i = chat_turn_new_call(t, -1, e);
 	if (i < 0)
 		return -1;
-	if (chat_turn_keep_whole(t->calls[i].id, sizeof t->calls[i].id,
+	if (chat_turn_store_item(t->calls[i].id, sizeof t->calls[i].id,
 				 "the id of a call", id, e) ||
-	    chat_turn_keep_whole(t->calls[i].name, sizeof t->calls[i].name,
+	    chat_turn_store_item(t->calls[i].name, sizeof t->calls[i].name,
 				 "the name of a tool",
 				 json_text(item, "name", ""), e))
 		return -1;

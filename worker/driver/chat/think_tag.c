@@ -17,7 +17,7 @@ struct sink {
 	struct err *e;
 };
 
-static int pass_on(const struct sink *to, enum chat_think_gives what,
+static int pass_on(const struct sink *to, enum chat_think_kind what,
 		   const char *text, size_t n)
 {
 	return n > 0 || what == THINK_IS_REASONING
@@ -25,8 +25,8 @@ static int pass_on(const struct sink *to, enum chat_think_gives what,
 		       : 0;
 }
 
-static int give_held(struct chat_think *t, enum chat_think_gives what,
-		     const struct sink *to)
+static int flush_held(struct chat_think *t, enum chat_think_kind what,
+		      const struct sink *to)
 {
 	size_t n = t->n;
 
@@ -105,7 +105,7 @@ static int at_start(struct chat_think *t, char c, const struct sink *to)
 		t->state = THINK_LOOKING;
 		t->before = c;
 		t->in_code = c == '`';
-		return give_held(t, THINK_GIVES_TEXT, to);
+		return flush_held(t, THINK_OUT_TEXT, to);
 	}
 	return 0;
 }
@@ -115,10 +115,10 @@ static int inside(struct chat_think *t, char c, const struct sink *to)
 {
 	const char *tag = t->tag->close;
 
-	if (tag[t->n] != c && give_held(t, THINK_GIVES_REASONING, to))
+	if (tag[t->n] != c && flush_held(t, THINK_OUT_REASONING, to))
 		return -1;
 	if (tag[t->n] != c)
-		return pass_on(to, THINK_GIVES_REASONING, &c, 1);
+		return pass_on(to, THINK_OUT_REASONING, &c, 1);
 	t->held[t->n++] = c;
 	if (tag[t->n])
 		return 0;
@@ -133,7 +133,7 @@ static int pass_text(struct chat_think *t, const struct sink *to)
 	for (size_t i = 0; i < t->n; i++)
 		t->in_code ^= t->held[i] == '`';
 	t->before = t->held[t->n - 1];
-	return give_held(t, THINK_GIVES_TEXT, to);
+	return flush_held(t, THINK_OUT_TEXT, to);
 }
 
 static int looking(struct chat_think *t, char c, const struct sink *to)
@@ -200,8 +200,8 @@ int chat_think_feed(struct chat_think *t, const char *text, size_t n,
 		if (sure > 0)
 			rc = pass_on(&to,
 				     t->state == THINK_INSIDE
-					     ? THINK_GIVES_REASONING
-					     : THINK_GIVES_TEXT,
+					     ? THINK_OUT_REASONING
+					     : THINK_OUT_TEXT,
 				     text, sure);
 		else if (t->state != THINK_BEHIND)
 			rc = feed_one(t, *text, &to);
@@ -211,7 +211,7 @@ int chat_think_feed(struct chat_think *t, const char *text, size_t n,
 		text += sure;
 		n -= sure;
 	}
-	return pass_on(&to, THINK_GIVES_TEXT, text, n);
+	return pass_on(&to, THINK_OUT_TEXT, text, n);
 }
 
 int chat_think_end(struct chat_think *t, chat_think_fn *fn, void *arg,
@@ -219,8 +219,8 @@ int chat_think_end(struct chat_think *t, chat_think_fn *fn, void *arg,
 {
 	struct sink to = {fn, arg, e};
 
-	return give_held(t,
-			 t->state == THINK_INSIDE ? THINK_GIVES_REASONING
-						  : THINK_GIVES_TEXT,
-			 &to);
+	return flush_held(t,
+			  t->state == THINK_INSIDE ? THINK_OUT_REASONING
+						   : THINK_OUT_TEXT,
+			  &to);
 }

@@ -39,13 +39,13 @@ struct chat_think {
 
 /* Receives the pieces. THINK_IS_REASONING comes without text: all the text until
  * now is reasoning. -1 stops. */
-enum chat_think_gives {
-	THINK_GIVES_TEXT,
-	THINK_GIVES_REASONING,
+enum chat_think_kind {
+	THINK_OUT_TEXT,
+	THINK_OUT_REASONING,
 	THINK_IS_REASONING
 };
 
-typedef int chat_think_fn(void *arg, enum chat_think_gives what,
+typedef int chat_think_fn(void *arg, enum chat_think_kind what,
 			  const char *text, size_t n, struct err *e);
 
 int chat_think_feed(struct chat_think *t, const char *text, size_t n,

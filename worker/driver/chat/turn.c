@@ -70,17 +70,17 @@ static int text_was_reasoning(struct chat_turn *t, struct err *e)
 	return t->grew ? t->grew(t->arg, CHAT_THOUGHT, -1, "", 0, e) : 0;
 }
 
-static int grow_thought(void *arg, enum chat_think_gives what, const char *text,
+static int grow_thought(void *arg, enum chat_think_kind what, const char *text,
 			size_t n, struct err *e)
 {
 	struct chat_turn *t = arg;
 
-	if (what != THINK_GIVES_TEXT && !t->field)
+	if (what != THINK_OUT_TEXT && !t->field)
 		t->field = t->think.tag->open;
 	if (what == THINK_IS_REASONING)
 		return text_was_reasoning(t, e);
-	return grow(t, what == THINK_GIVES_TEXT ? CHAT_TEXT : CHAT_REASONING,
-		    -1, text, n, e);
+	return grow(t, what == THINK_OUT_TEXT ? CHAT_TEXT : CHAT_REASONING, -1,
+		    text, n, e);
 }
 
 /* The model's text may begin with its reasoning. */
@@ -166,7 +166,7 @@ static int call_of(struct chat_turn *t, const cJSON *d, const char *id,
 	return i;
 }
 
-int chat_turn_keep_whole(char *to, size_t cap, const char *what,
+int chat_turn_store_item(char *to, size_t cap, const char *what,
 			 const char *text, struct err *e)
 {
 	if (strlen(text) >= cap)
@@ -186,7 +186,7 @@ static int add_name(struct chat_call *c, const char *name, struct err *e)
 
 	if (strcmp(c->name, name) == 0 || c->args.n > 0)
 		return 0;
-	return chat_turn_keep_whole(c->name + n, sizeof c->name - n,
+	return chat_turn_store_item(c->name + n, sizeof c->name - n,
 				    "the name of a tool", name, e);
 }
 
@@ -234,7 +234,7 @@ static int take_call(struct chat_turn *t, const cJSON *d, struct err *e)
 	if (i < 0)
 		return -1;
 	if (id[0] && !t->calls[i].id[0] &&
-	    chat_turn_keep_whole(t->calls[i].id, sizeof t->calls[i].id,
+	    chat_turn_store_item(t->calls[i].id, sizeof t->calls[i].id,
 				 "the id of a call", id, e))
 		return -1;
 	if (add_name(&t->calls[i], name, e))

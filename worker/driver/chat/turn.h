@@ -116,7 +116,7 @@ int chat_turn_text(struct chat_turn *t, enum chat_grows what, const cJSON *v,
 int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
 		       struct err *e);
 int chat_turn_new_call(struct chat_turn *t, int64_t index, struct err *e);
-int chat_turn_keep_whole(char *to, size_t cap, const char *what,
+int chat_turn_store_item(char *to, size_t cap, const char *what,
 			 const char *text, struct err *e); /* or ERR_TOOBIG */
 int chat_turn_call_by_id(const struct chat_turn *t, const char *id);
 void chat_turn_error(struct chat_turn *t, const cJSON *v);
