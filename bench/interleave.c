@@ -87,8 +87,8 @@ static int measure_case(struct bench_run *r, const struct bench_case *c,
 	return rc ? err_wrap(e, "%s", c->name) : 0;
 }
 
-static void say_usage(struct bench_run *r, const struct bench_result *res,
-		      size_t n)
+static void print_usage(struct bench_run *r, const struct bench_result *res,
+			size_t n)
 {
 	const char *title = "what all rounds took, getting ready and reading "
 			    "back included";
@@ -124,6 +124,6 @@ int bench_interleave(struct bench_run *r, const struct bench_case *cases,
 			}
 		}
 	progress_clear(r);
-	say_usage(r, results, n);
+	print_usage(r, results, n);
 	return 0;
 }

@@ -11,7 +11,7 @@ static double ms_at(const struct point *p, double q)
 	return (double)histogram_at(&p->wait, q) / 1e6;
 }
 
-static void say_row(struct bench_run *r, const struct point *p)
+static void print_row(struct bench_run *r, const struct point *p)
 {
 	if (p->rate.n == 0)
 		return;
@@ -25,8 +25,8 @@ static void say_row(struct bench_run *r, const struct point *p)
 		    p->wal_peak_mb);
 }
 
-static void say_tables(struct bench_run *r, const struct point *points,
-		       size_t n)
+static void print_tables(struct bench_run *r, const struct point *points,
+			 size_t n)
 {
 	const char *last = "";
 
@@ -37,11 +37,12 @@ static void say_tables(struct bench_run *r, const struct point *points,
 				    "p99.9|max|slowest/fastest|BUSY|starved|"
 				    "WAL MB");
 		last = points[i].section;
-		say_row(r, &points[i]);
+		print_row(r, &points[i]);
 	}
 }
 
-static void say_usage(struct bench_run *r, const struct point *points, size_t n)
+static void print_usage(struct bench_run *r, const struct point *points,
+			size_t n)
 {
 	const char *title = "what an event took, getting ready and reading "
 			    "back included";
@@ -61,8 +62,8 @@ static void say_usage(struct bench_run *r, const struct point *points, size_t n)
 }
 
 /* A writer that fills the WAL copies it back, and all others wait. */
-static void say_checkpoints(struct bench_run *r, const struct point *points,
-			    size_t n)
+static void print_checkpoints(struct bench_run *r, const struct point *points,
+			      size_t n)
 {
 	const struct point *often = NULL, *never = NULL;
 
@@ -88,8 +89,8 @@ static void say_checkpoints(struct bench_run *r, const struct point *points,
 }
 
 /* What a mixed workload did beside appending. */
-static void say_others(struct bench_run *r, const struct point *points,
-		       size_t n)
+static void print_others(struct bench_run *r, const struct point *points,
+			 size_t n)
 {
 	const char *title = "operations beside the appends";
 	bool any = false;
@@ -130,7 +131,7 @@ static size_t bend_of(const struct curve *c)
 	return i;
 }
 
-static void say_own(struct bench_run *r, const struct curve *c)
+static void print_own(struct bench_run *r, const struct curve *c)
 {
 	size_t at = bend_of(c), last = c->n - 1;
 
@@ -145,8 +146,8 @@ static void say_own(struct bench_run *r, const struct curve *c)
 		c->rate[0], c->rate[last], c->x[last], c->x[at], get_nprocs());
 }
 
-static void say_shared(struct bench_run *r, const struct curve *c,
-		       const struct curve *plain)
+static void print_shared(struct bench_run *r, const struct curve *c,
+			 const struct curve *plain)
 {
 	size_t last = c->n - 1;
 
@@ -172,8 +173,9 @@ static void say_shared(struct bench_run *r, const struct curve *c,
 		c->fair[last] * 100, c->p99[last]);
 }
 
-static void say_group(struct bench_run *r, const struct point *points, size_t n,
-		      const struct curve *c, const struct curve *shared)
+static void print_group(struct bench_run *r, const struct point *points,
+			size_t n, const struct curve *c,
+			const struct curve *shared)
 {
 	size_t last = c->n - 1;
 
@@ -196,8 +198,8 @@ static void say_group(struct bench_run *r, const struct point *points, size_t n,
 				    points[i].last.commits_per_sync);
 }
 
-static void say_ratios(struct bench_run *r, const struct curve *ours,
-		       const struct curve *plain, const char *what)
+static void print_ratios(struct bench_run *r, const struct curve *ours,
+			 const struct curve *plain, const char *what)
 {
 	for (size_t i = 0; i < ours->n && i < plain->n; i++) {
 		char name[64];
@@ -213,7 +215,8 @@ static void say_ratios(struct bench_run *r, const struct curve *ours,
 	}
 }
 
-static void say_paced(struct bench_run *r, const struct point *points, size_t n)
+static void print_paced(struct bench_run *r, const struct point *points,
+			size_t n)
 {
 	const struct point *ours = NULL, *plain = NULL;
 
@@ -249,8 +252,8 @@ static void say_paced(struct bench_run *r, const struct point *points, size_t n)
 		    samples_median(&plain->p99_ms));
 }
 
-static void say_fairness(struct bench_run *r, const struct point *points,
-			 size_t n)
+static void print_fairness(struct bench_run *r, const struct point *points,
+			   size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct point *p = &points[i];
@@ -282,17 +285,18 @@ void contention_report(struct bench_run *r, const struct point *points,
 
 	for (int l = 0; l < LAYOUTS; l++)
 		contention_trace(points, n, (enum layout)l, &curves[l]);
-	say_tables(r, points, n);
-	say_others(r, points, n);
-	say_usage(r, points, n);
-	say_ratios(r, &curves[LAYOUT_own], &curves[LAYOUT_plain_own], "own");
-	say_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
-		   "shared");
-	say_fairness(r, points, n);
-	say_own(r, &curves[LAYOUT_own]);
-	say_shared(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared]);
-	say_group(r, points, n, &curves[LAYOUT_group], &curves[LAYOUT_shared]);
-	say_checkpoints(r, points, n);
-	say_paced(r, points, n);
+	print_tables(r, points, n);
+	print_others(r, points, n);
+	print_usage(r, points, n);
+	print_ratios(r, &curves[LAYOUT_own], &curves[LAYOUT_plain_own], "own");
+	print_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
+		     "shared");
+	print_fairness(r, points, n);
+	print_own(r, &curves[LAYOUT_own]);
+	print_shared(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared]);
+	print_group(r, points, n, &curves[LAYOUT_group],
+		    &curves[LAYOUT_shared]);
+	print_checkpoints(r, points, n);
+	print_paced(r, points, n);
 	contention_plot(r, points, n, curves);
 }

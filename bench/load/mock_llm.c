@@ -38,7 +38,7 @@ static bool whole(const char *text, size_t n)
 	       (size_t)(end + 4 - text) + strtoul(at + 15, NULL, 10) <= n;
 }
 
-static bool hear(int fd)
+static bool read_request(int fd)
 {
 	char *text = calloc(1, ROOM + 1);
 	size_t n = 0;
@@ -62,7 +62,7 @@ static bool send_text(int fd, const char *text)
 	       (ssize_t)strlen(text);
 }
 
-static void talk(const struct mock_llm *t, int fd)
+static void serve_client(const struct mock_llm *t, int fd)
 {
 	struct timespec pause = {t->pause_ms / 1000,
 				 (long)(t->pause_ms % 1000) * 1000000};
@@ -89,9 +89,9 @@ static void *visit(void *arg)
 	struct visit v = *(struct visit *)arg;
 
 	free(arg);
-	if (hear(v.fd)) {
+	if (read_request(v.fd)) {
 		atomic_fetch_add(&v.server->streams, 1);
-		talk(v.server, v.fd);
+		serve_client(v.server, v.fd);
 		atomic_fetch_sub(&v.server->streams, 1);
 	}
 	close(v.fd);

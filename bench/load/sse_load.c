@@ -211,9 +211,9 @@ static int start_run(struct sse_load *f, char run[64], struct err *e)
 	return rc ? -1 : 0;
 }
 
-static int measure_crowd(struct sse_load *f, const struct sse_load_options *l,
-			 struct bench_run *r, struct bench_sample *out,
-			 struct err *e)
+static int measure_readers(struct sse_load *f, const struct sse_load_options *l,
+			   struct bench_run *r, struct bench_sample *out,
+			   struct err *e)
 {
 	double seconds = bench_seconds(r) > 1 ? bench_seconds(r) : 1;
 	int64_t begin;
@@ -257,7 +257,7 @@ int sse_load_measure(struct bench_run *r, void *arg, struct bench_sample *out,
 	f->readers = calloc((size_t)l->followers, sizeof *f->readers);
 	rc = f->readers ? test_daemon_start(&f->daemon, dir, e) : -1;
 	if (!rc)
-		rc = measure_crowd(f, l, r, out, e);
+		rc = measure_readers(f, l, r, out, e);
 	hang_up(f);
 	test_daemon_stop(&f->daemon);
 	free(f);

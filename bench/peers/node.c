@@ -111,7 +111,7 @@ int node_run(const struct node_script *s, const char *const *args,
 				 s->package, WEXITSTATUS(status));
 }
 
-int node_open(struct node_talk *t, const struct node_script *s,
+int node_open(struct node_request *t, const struct node_script *s,
 	      const char *const *args, struct err *e)
 {
 	int to[2], from[2];
@@ -137,7 +137,7 @@ int node_open(struct node_talk *t, const struct node_script *s,
 	return -1;
 }
 
-void node_close(struct node_talk *t)
+void node_close(struct node_request *t)
 {
 	(void)fclose(t->to);
 	(void)fclose(t->from);

@@ -34,14 +34,14 @@ int node_run(const struct node_script *s, const char *const *args,
 	     struct buf *out, struct err *e);
 
 /* The same for a script that is talked to: lines in, lines out. */
-struct node_talk {
+struct node_request {
 	pid_t pid;
 	FILE *to, *from;
 };
 
-int node_open(struct node_talk *t, const struct node_script *s,
+int node_open(struct node_request *t, const struct node_script *s,
 	      const char *const *args, struct err *e);
-void node_close(struct node_talk *t); /* waits for its end */
+void node_close(struct node_request *t); /* waits for its end */
 
 /* Lets npm bring the package to where it is looked for, unless it is there;
  * ERR_UNSUPPORTED: there is no npm, or it cannot. */

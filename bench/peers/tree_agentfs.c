@@ -17,7 +17,7 @@ static void stop(struct tree_side *s)
 	s->tree = NULL;
 }
 
-static int read_answer(struct node_talk *t, char *line, int n, struct err *e)
+static int read_answer(struct node_request *t, char *line, int n, struct err *e)
 {
 	if (fgets(line, n, t->from))
 		return 0;
@@ -27,7 +27,7 @@ static int read_answer(struct node_talk *t, char *line, int n, struct err *e)
 static int measure_agentfs(struct tree_side *s, struct tree_pass *p,
 			   struct err *e)
 {
-	struct node_talk *t = s->tree;
+	struct node_request *t = s->tree;
 	char line[128], *end;
 
 	if (fprintf(t->to, "%.*s %f %lld\n", (int)strcspn(p->metric, "_"),
@@ -47,7 +47,7 @@ int tree_agentfs(struct tree_side *s, int files, struct err *e)
 					   peer_agentfs_js_n};
 	char file[4096], count[32], line[128];
 	const char *args[] = {file, count, NULL};
-	struct node_talk *t = calloc(1, sizeof *t);
+	struct node_request *t = calloc(1, sizeof *t);
 
 	if (!t)
 		abort();

@@ -267,9 +267,9 @@ static int measure_delivery(struct bench_run *r, void *arg,
 }
 
 /* How fast, and how many times what it is with a commit for each change. */
-static void say_times(struct bench_run *r, const char *rate, const char *times,
-		      const struct bench_result *ours,
-		      const struct bench_result *one_each)
+static void print_times(struct bench_run *r, const char *rate,
+			const char *times, const struct bench_result *ours,
+			const struct bench_result *one_each)
 {
 	double each = samples_median(&one_each->values);
 
@@ -296,11 +296,11 @@ static void print_results(struct bench_run *r, const struct plan *plans,
 			  const struct bench_result *res,
 			  const struct bench_sample *many)
 {
-	say_times(r, "deliveries_per_s", "times_one_commit_each", &res[OURS],
-		  &res[ONE_EACH]);
-	say_times(r, "deliveries_per_s_in_order",
-		  "times_one_commit_each_in_order", &res[IN_ORDER],
-		  &res[ONE_EACH_IN_ORDER]);
+	print_times(r, "deliveries_per_s", "times_one_commit_each", &res[OURS],
+		    &res[ONE_EACH]);
+	print_times(r, "deliveries_per_s_in_order",
+		    "times_one_commit_each_in_order", &res[IN_ORDER],
+		    &res[ONE_EACH_IN_ORDER]);
 	bench_metric(r,
 		     &(struct bench_metric){
 			     .metric = "deliveries_per_s_beside_dead",

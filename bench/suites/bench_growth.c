@@ -166,9 +166,9 @@ static double times(const struct measured *m, int i)
 	return pow(grown, per_ten);
 }
 
-static void say_exponent(struct bench_run *r, const char *what,
-			 const struct growth_part *part,
-			 const struct growth_operation *op, double value)
+static void print_exponent(struct bench_run *r, const char *what,
+			   const struct growth_part *part,
+			   const struct growth_operation *op, double value)
 {
 	char name[160];
 
@@ -181,8 +181,8 @@ static void say_exponent(struct bench_run *r, const char *what,
 					       .against_value = op->most});
 }
 
-static void say_operation(struct bench_run *r, const struct growth_part *part,
-			  const struct measured *m, int i)
+static void print_operation(struct bench_run *r, const struct growth_part *part,
+			    const struct measured *m, int i)
 {
 	const struct growth_operation *op = &part->operations[i];
 	double ms = exponent(m, i, offsetof(struct cost, ms), NOTHING_MS);
@@ -198,13 +198,13 @@ static void say_operation(struct bench_run *r, const struct growth_part *part,
 	bench_table(r, part->about, "%s|%.1f|%.2f|%.2f|%.2f|%.2f", row.p,
 		    times(m, i), ms, steps, pages, op->most);
 	buf_fini(&row);
-	say_exponent(r, "exponent", part, op, ms);
-	say_exponent(r, "exponent of steps", part, op, steps);
-	say_exponent(r, "exponent of pages", part, op, pages);
+	print_exponent(r, "exponent", part, op, ms);
+	print_exponent(r, "exponent of steps", part, op, steps);
+	print_exponent(r, "exponent of pages", part, op, pages);
 }
 
-static void say_part(struct bench_run *r, const struct growth_part *part,
-		     const struct measured *m)
+static void print_part(struct bench_run *r, const struct growth_part *part,
+		       const struct measured *m)
 {
 	struct buf head = BUF_MAX(4096);
 
@@ -215,7 +215,7 @@ static void say_part(struct bench_run *r, const struct growth_part *part,
 		    "%s|10 × n|exponent|of steps|of pages|allowed", head.p);
 	buf_fini(&head);
 	for (int i = 0; part->operations[i].name; i++)
-		say_operation(r, part, m, i);
+		print_operation(r, part, m, i);
 }
 
 static int read_sizes(struct bench_run *r, struct measured *m, struct err *e)
@@ -250,7 +250,7 @@ static int measure_part(struct bench_run *r, const struct growth_part *part,
 			if (measure_size(r, part, m->sizes[k], m->cost[k], e))
 				return -1;
 	if (!bench_stopped(r))
-		say_part(r, part, m);
+		print_part(r, part, m);
 	return 0;
 }
 

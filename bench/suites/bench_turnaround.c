@@ -128,8 +128,8 @@ static int command_alone(struct bench_run *r, void *arg,
 	return time_command(r, arg, words, out, e);
 }
 
-static void say_one(struct bench_run *r, const char *name,
-		    const struct bench_result *res, double target)
+static void print_one(struct bench_run *r, const char *name,
+		      const struct bench_result *res, double target)
 {
 	char p50[64], p99[64];
 
@@ -154,9 +154,9 @@ static void say_one(struct bench_run *r, const char *name,
 static void print_results(struct bench_run *r, const struct bench_result *res)
 {
 	marks_table(r, TABLE);
-	say_one(r, "turnaround", &res[0], TARGET_MS);
-	say_one(r, "run_wait", &res[1], COMMAND_MS);
-	say_one(r, "skep_version", &res[2], 0);
+	print_one(r, "turnaround", &res[0], TARGET_MS);
+	print_one(r, "run_wait", &res[1], COMMAND_MS);
+	print_one(r, "skep_version", &res[2], 0);
 }
 
 static int measure_all(struct bench_run *r, struct run_load *f, struct err *e)

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void tell_ready(void *arg)
+static void report_ready(void *arg)
 {
 	if (write(*(int *)arg, "", 1) != 1)
 		_exit(1);
@@ -22,7 +22,7 @@ static void tell_ready(void *arg)
 static int serve_mount(const char *home, const char *dir, int ready)
 {
 	struct vfs_mount_options o = {
-		.dir = dir, .ready = tell_ready, .arg = &ready};
+		.dir = dir, .ready = report_ready, .arg = &ready};
 	struct sql *db;
 	struct vfs *v;
 	char path[4096];

@@ -139,7 +139,7 @@ static void let_go(struct model *m)
 	m->fd = -1;
 }
 
-static long hold_file(struct model *m, const char *path)
+static long open_file(struct model *m, const char *path)
 {
 	let_go(m);
 	m->fd = open_regular(path, O_RDWR);
@@ -243,7 +243,7 @@ static long run_step(struct model *m, const struct step *s)
 	case STEP_drop_attribute:
 		return result(removexattr(a, step_attribute(s)));
 	case STEP_hold:
-		return hold_file(m, a);
+		return open_file(m, a);
 	case STEP_held:
 		return held(m, s);
 	case STEP_KINDS:

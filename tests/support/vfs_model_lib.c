@@ -187,7 +187,7 @@ static void let_go(struct model *m)
 	m->ino = 0;
 }
 
-static long hold_file(struct model *m, const char *path)
+static long open_file(struct model *m, const char *path)
 {
 	struct vfs_attr a;
 	long rc = find_file(m->v, path, &a);
@@ -331,7 +331,7 @@ static long run_step(struct model *m, const struct step *s)
 	case STEP_drop_attribute:
 		return attribute(v, a, s);
 	case STEP_hold:
-		return hold_file(m, a);
+		return open_file(m, a);
 	case STEP_held:
 		return held(m, s);
 	case STEP_KINDS:

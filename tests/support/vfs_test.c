@@ -70,7 +70,7 @@ static void check_refs(struct sql *db)
 	assert_int_equal(number(db, q), 0);
 }
 
-static void tell_fault(void *arg, const char *what, int64_t count)
+static void report_fault(void *arg, const char *what, int64_t count)
 {
 	(void)arg;
 	print_message("fsck: %lld %s\n", (long long)count, what);
@@ -78,7 +78,7 @@ static void tell_fault(void *arg, const char *what, int64_t count)
 
 static void check_sound(struct sql *db)
 {
-	struct vfs_check c = {.deep = true, .report = tell_fault};
+	struct vfs_check c = {.deep = true, .report = report_fault};
 	struct err e;
 
 	if (vfs_check(db, &c, &e))

@@ -435,7 +435,7 @@ static void a_broken_index_can_be_made_anew(void **state)
 	cmocka_unit_test_setup_teardown(f, set_up_search, tear_down_search)
 
 /* Each session is a batch of its own. */
-static void say_in_many_sessions(int from, int to)
+static void append_to_many_sessions(int from, int to)
 {
 	for (int i = from; i < to; i++) {
 		struct writer w;
@@ -452,7 +452,7 @@ static void the_segments_of_a_large_update_are_merged_once(void **state)
 	struct err e = {0};
 
 	(void)state;
-	say_in_many_sessions(0, 60);
+	append_to_many_sessions(0, 60);
 	assert_int_equal(count_hits("common"), 20);
 	assert_in_range(segments(), 1, 3);
 	assert_int_equal(
@@ -470,7 +470,7 @@ static void the_segments_of_a_large_update_are_merged_once(void **state)
 		query_number("SELECT v FROM search_text_config WHERE k = "
 			     "'automerge'"),
 		4);
-	say_in_many_sessions(60, 63);
+	append_to_many_sessions(60, 63);
 	assert_int_equal(
 		find_hits((struct search){.query = "common", .count = 100}),
 		63);
