@@ -286,7 +286,7 @@ static int open_database(struct supervisor *s, struct err *e)
 		return -1;
 	memory_cache(&s->cache, s->db, 0);
 	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
-	    fault_point(FAULT_lock_taken, e) || clock_change_open(s, e) ||
+	    fault_point(FAULT_lease_claimed, e) || clock_change_open(s, e) ||
 	    sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,

@@ -63,7 +63,7 @@ static int write_file(struct backup_options *ask, const char *path,
 		ask->fd = f.fd;
 		rc = backup_write(ask, sum, e);
 		if (!rc)
-			rc = fault_point(FAULT_backup_done, e);
+			rc = fault_point(FAULT_backup_complete, e);
 	}
 	return atomic_file_end(&f, rc, e);
 }

@@ -81,7 +81,8 @@ static int add_control(struct job *j, const char *copy, struct err *e)
 				   .source_path = path.text,
 				   .path = MANIFEST_CONTROL};
 
-	if (db_snapshot(path.text, copy, e) || fault_point(FAULT_backup_cut, e))
+	if (db_snapshot(path.text, copy, e) ||
+	    fault_point(FAULT_backup_control, e))
 		return -1;
 	return add_database(j, copy, &it, e);
 }

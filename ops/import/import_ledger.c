@@ -110,7 +110,7 @@ int import_record(struct import_run *m, struct import_item *p, const char *why,
 	if (record_item(m, p, e))
 		return -1;
 	report_item(m, p);
-	return m->run ? fault_point(FAULT_import_noted, e) : 0;
+	return m->run ? fault_point(FAULT_import_recorded, e) : 0;
 }
 
 void import_unknown(struct import_run *m, const char *part, int64_t records,

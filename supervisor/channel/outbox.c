@@ -111,7 +111,7 @@ static int read_or_mark(struct job *j, struct err *e)
 
 	if (!file_exists(j->path))
 		return 0;
-	if (!j->mark && fault_point(FAULT_outbox_reading, e))
+	if (!j->mark && fault_point(FAULT_outbox_read, e))
 		return -1;
 	if (agent_file_open(&f, j->path, j->agent, 0, e))
 		return -1;

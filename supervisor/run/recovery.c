@@ -94,7 +94,7 @@ int recover_runs(struct supervisor *s, struct err *e)
 	struct arena a = {0};
 	int n;
 
-	if (fault_point(FAULT_recover, e))
+	if (fault_point(FAULT_recovery, e))
 		return -1;
 	n = sql_collect(s->db, Q_RUN_ACTIVE, NULL, 1000000, &rows, &a, e);
 	for (int i = 0; i < n; i++)

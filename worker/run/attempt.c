@@ -368,7 +368,7 @@ static int attempt(struct run *r, int barrier)
 	}
 	await_acknowledgement(r);
 	mark(MARK_end_acknowledged);
-	(void)fault_point(FAULT_worker_leaving, &ignored);
+	(void)fault_point(FAULT_worker_exiting, &ignored);
 	return status;
 }
 

@@ -19,11 +19,11 @@ from plugin_lib import paths
 from skepd_lib import Connection, Host, OVER, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 
-POINTS = """outbox_reading outbox_stored delivery_claimed delivery_sent
+POINTS = """outbox_read outbox_stored delivery_claimed delivery_sent
     delivery_answered outcomes_recording inbound_storing inbound_stored txn_before_commit
     txn_after_commit""".split()
 # Where skepd can fail and live; at the others the commit is behind it.
-ERROR_POINTS = """outbox_reading outbox_stored outcomes_recording inbound_storing
+ERROR_POINTS = """outbox_read outbox_stored outcomes_recording inbound_storing
     txn_before_commit txn_after_commit""".split()
 WORKER_POINTS = """worker_before_open worker_started append_before_commit
     append_after_commit worker_before_end worker_ended""".split()

@@ -30,7 +30,7 @@ def test_an_end_that_only_memory_had_is_found_in_the_file(home):
 
 def test_a_worker_that_has_ended_and_does_not_leave_is_shown(home):
     h = Host(home, CALM, faults_bin())
-    h.start(fault="skep-worker/worker_leaving:stall500")
+    h.start(fault="skep-worker/worker_exiting:stall500")
     h.shell("a", "true")
     run = h.submit("a")
     row = h.until(run, "ending", "succeeded")
@@ -41,7 +41,7 @@ def test_a_worker_that_has_ended_and_does_not_leave_is_shown(home):
 
 def test_a_cancel_after_the_last_word_changes_nothing(home):
     h = Host(home, bin_dir=faults_bin())
-    h.start(fault="skep-worker/worker_leaving:stall500")
+    h.start(fault="skep-worker/worker_exiting:stall500")
     h.shell("a", "true")
     run = h.submit("a")
     lib.eventually(lambda: any(kind == "run_finished" for _, kind, _ in
