@@ -79,14 +79,14 @@ static void before_commit(void *arg)
 static void trim_host_log(struct supervisor *s)
 {
 	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
-	struct kv_sweep_in expired = {clock_now(), GC_MAX};
+	struct kv_gc_in expired = {clock_now(), GC_MAX};
 	struct err e;
 	int n = -1;
 
 	if (txn_begin(&s->txn, &e) == 0)
 		n = sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e);
 	s->trimming = n == TRIM_MAX;
-	if (n < 0 || sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
+	if (n < 0 || sql_exec(s->db, Q_KV_GC, &expired, &e) < 0)
 		log_warn(LT("msg", "cannot trim the host's log"),
 			 LT("error", e.text));
 }

@@ -24,7 +24,7 @@
 	F(S, i64, files)        \
 	F(S, i64, checkpointed) \
 	F(S, i64, vacuumed)     \
-	F(S, i64, swept)        \
+	F(S, i64, freed)        \
 	F(S, i64, longest_ms)   \
 	F(S, i64, longest_cpu_ms)
 SHAPE_DECLARE(tended, TENDED);
@@ -63,16 +63,16 @@ static int give_back(struct job *j, struct sql *db, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int tend_open(struct job *j, struct agent_file *f, struct err *e)
+static int maintain_open(struct job *j, struct agent_file *f, struct err *e)
 {
 	struct sql_checkpoint_result r;
 	char wal[PATH_MAX + 8];
-	struct gc_result swept;
+	struct gc_result freed;
 
 	snprintf(wal, sizeof wal, "%s-wal", sql_path(f->db));
-	if (agent_gc(f, DEAD_MS, GC_MAX, &swept, e) || give_back(j, f->db, e))
+	if (agent_gc(f, DEAD_MS, GC_MAX, &freed, e) || give_back(j, f->db, e))
 		return -1;
-	j->sum.swept += swept.chunks + swept.cached;
+	j->sum.freed += freed.chunks + freed.cached;
 	if (file_size(wal) < WAL_BYTES)
 		return 0;
 	j->sum.checkpointed++;
@@ -87,8 +87,8 @@ static void note_longest(struct job *j, struct sql_lock_time held)
 		j->sum.longest_cpu_ms = held.cpu_ns / MS;
 }
 
-static int tend_file(struct cli *cli, const struct agent_database_row *row,
-		     void *arg, struct err *e)
+static int maintain_file(struct cli *cli, const struct agent_database_row *row,
+			 void *arg, struct err *e)
 {
 	struct job *j = arg;
 	struct wal_reader *seen;
@@ -102,14 +102,14 @@ static int tend_file(struct cli *cli, const struct agent_database_row *row,
 		return -1;
 	j->sum.files++;
 	sql_watch(f.db);
-	rc = tend_open(j, &f, e);
+	rc = maintain_open(j, &f, e);
 	note_longest(j, sql_longest(f.db));
 	sql_keep_wal(f.db, WAL_BYTES);
 	agent_file_close(&f);
 	return rc;
 }
 
-static int tend(struct cli *cli, struct err *e)
+static int maintain(struct cli *cli, struct err *e)
 {
 	struct job j = {.since = clock_now() -
 				 cli_number(cli, "since", 3600000)};
@@ -119,13 +119,13 @@ static int tend(struct cli *cli, struct err *e)
 	int rc;
 
 	j.readers = wal_readers_scan(notes.text);
-	rc = ops_each_file(cli, "tending", tend_file, &j, e);
+	rc = ops_each_file(cli, "maintaining", maintain_file, &j, e);
 	(void)wal_readers_save(j.readers, &ignored);
 	wal_readers_free(j.readers);
 	output_object(&cli->out, &tended_shape, &j.sum);
 	json_add_shape(&detail, &tended_shape, &j.sum);
-	if (!rc && (j.sum.checkpointed || j.sum.vacuumed || j.sum.swept))
-		rc = ops_audit(cli, "state.tend", NULL, detail.p, e);
+	if (!rc && (j.sum.checkpointed || j.sum.vacuumed || j.sum.freed))
+		rc = ops_audit(cli, "state.maintain", NULL, detail.p, e);
 	buf_fini(&detail);
 	return rc;
 }
@@ -145,5 +145,5 @@ const struct command cmd_state_maintain = {
 		       "maintain only databases changed within this time "
 		       "(default 1h)"),
 		OPT_AGENT("maintain only the database of this agent")),
-	.run = tend,
+	.run = maintain,
 };

@@ -114,7 +114,7 @@ int ops_audit(struct cli *cli, const char *act, const char *subject,
 	return rc;
 }
 
-static int64_t ask_slice(struct cli *cli, const char *path, const char *body,
+static int64_t ask_batch(struct cli *cli, const char *path, const char *body,
 			 struct err *e)
 {
 	cJSON *answer = remote_call(cli, "POST", path, body, e);
@@ -127,12 +127,12 @@ static int64_t ask_slice(struct cli *cli, const char *path, const char *body,
 	return n;
 }
 
-int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
-		       struct err *e)
+int64_t ops_ask_batches(struct cli *cli, const char *path, const char *body,
+			struct err *e)
 {
 	int64_t sum = 0, n;
 
-	while ((n = ask_slice(cli, path, body, e)) > 0)
+	while ((n = ask_batch(cli, path, body, e)) > 0)
 		sum += n;
 	return n < 0 ? -1 : sum;
 }

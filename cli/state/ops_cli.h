@@ -31,8 +31,8 @@ int ops_audit(struct cli *cli, const char *act, const char *subject,
 
 /* Lets the supervisor run batches until nothing is left; returns the number of
  * rows, or -1. */
-int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
-		       struct err *e);
+int64_t ops_ask_batches(struct cli *cli, const char *path, const char *body,
+			struct err *e);
 
 /* Opens an archive for reading ("-" is stdin) and sets its size, or 0. Returns
  * the descriptor, or -1. */

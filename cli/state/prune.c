@@ -118,7 +118,7 @@ static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
 	int64_t n;
 
 	json_add_shape(&body, &prune_runs_in_shape, &in);
-	n = ops_ask_slices(cli, "/v1/runs/prune", body.p, e);
+	n = ops_ask_batches(cli, "/v1/runs/prune", body.p, e);
 	buf_fini(&body);
 	return n;
 }

@@ -105,7 +105,7 @@ static int vacuum_supervised(struct cli *cli, struct job *j, struct vacuumed *v,
 			     struct err *e)
 {
 	if (bytes_in(cli->control, &v->before, e) ||
-	    ops_ask_slices(cli, "/v1/vacuum", "{\"pages\":1000}", e) < 0 ||
+	    ops_ask_batches(cli, "/v1/vacuum", "{\"pages\":1000}", e) < 0 ||
 	    bytes_in(cli->control, &v->after, e))
 		return -1;
 	table_add(j->t, v);

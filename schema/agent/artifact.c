@@ -300,7 +300,7 @@ int artifact_commit(struct artifact_writer *w, struct id *aid, struct err *e)
 
 void artifact_writer_close(struct artifact_writer *w)
 {
-	struct err ignored; /* the sweep finds it as well */
+	struct err ignored; /* the gc finds it as well */
 
 	if (!w)
 		return;

@@ -81,7 +81,7 @@ int artifact_reader_open(struct artifact_reader **out, struct sql *db,
 			 const char *aid, struct err *e);
 /* 1 with the next piece, lent until the next call; 0 at the end, after size and
  * SHA-256 were found right; -1 with ERR_CORRUPT when they are not, or
- * ERR_STALE when it was replaced and swept meanwhile. */
+ * ERR_STALE when it was replaced and removed by gc meanwhile. */
 int artifact_read(struct artifact_reader *r, struct blob *piece, struct err *e);
 void artifact_reader_close(struct artifact_reader *r); /* NULL is fine */
 

@@ -1,4 +1,4 @@
-/* Reading, listing and sweeping of artifacts; schema/agent/artifact.c writes
+/* Reading, listing and gc of artifacts; schema/agent/artifact.c writes
  * them. */
 #include "schema/agent/artifact.h"
 

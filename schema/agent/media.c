@@ -62,7 +62,7 @@ static int make_media_file(struct sql *db, const char *aid, const char *dir,
 	if (snprintf(temp, sizeof temp, "%s/.new-XXXXXX", dir) >=
 	    (int)sizeof temp)
 		return err_set(e, ERR_TOOBIG, "the path %s is too long", dir);
-	/* A sweep may remove the empty directory in between. */
+	/* The gc may remove the empty directory in between. */
 	for (int tries = 0; tries < 3; tries++) {
 		if (file_make_dir(dir, 0700, e))
 			return -1;
@@ -95,7 +95,7 @@ int media_materialise(struct sql *db, const char *aid, const char *dir,
 	return 0;
 }
 
-/* --- sweeping --------------------------------------------------------- */
+/* --- gc ------------------------------------------------------------------- */
 
 /* Directories of artifacts, and of messages and runs
  * (schema/control/channel/attachment.h). */
@@ -127,7 +127,7 @@ static DIR *open_below(int top, const char *name)
 	return d;
 }
 
-static int sweep_dir(int top, const char *name, int64_t age)
+static int gc_dir(int top, const char *name, int64_t age)
 {
 	DIR *d = open_below(top, name);
 	int gone = 0;
@@ -154,7 +154,7 @@ static int sweep_channel(int top, const char *name, int64_t age)
 		return 0;
 	for (struct dirent *f; (f = readdir(d)) != NULL;)
 		if (is_ours(f->d_name))
-			gone += sweep_dir(dirfd(d), f->d_name, age);
+			gone += gc_dir(dirfd(d), f->d_name, age);
 	closedir(d);
 	return gone;
 }
@@ -168,7 +168,7 @@ int media_gc(const char *dir, int64_t age, struct err *e)
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", dir);
 	for (struct dirent *f; (f = readdir(d)) != NULL;) {
 		if (is_ours(f->d_name))
-			gone += sweep_dir(dirfd(d), f->d_name, age);
+			gone += gc_dir(dirfd(d), f->d_name, age);
 		else if (id_is(ID_CHANNEL, f->d_name))
 			gone += sweep_channel(dirfd(d), f->d_name, age);
 	}

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WAITS, LIVES, OVER };
+enum { WAITING, ACTIVE, FINAL };
 
 static const struct {
 	const char *word;
@@ -45,12 +45,12 @@ int run_state_from(const char *word)
 
 bool run_state_is_over(enum run_state s)
 {
-	return states[s].kind == OVER;
+	return states[s].kind == FINAL;
 }
 
 bool run_state_lives(enum run_state s)
 {
-	return states[s].kind == LIVES;
+	return states[s].kind == ACTIVE;
 }
 
 const char *run_pending_name(enum run_pending_state v)

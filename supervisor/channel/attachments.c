@@ -107,7 +107,7 @@ static void gc(struct supervisor *s)
 
 /* Deletes unused rows among the next GC_ROWS after the cursor. Returns their
  * number; the cursor is "" at the end of the table. */
-static int gc_slice(struct supervisor *s, unsigned next, unsigned remove,
+static int gc_batch(struct supervisor *s, unsigned next, unsigned remove,
 		    char cursor[ID_SIZE], struct err *e)
 {
 	struct media_next_in in = {cursor, GC_ROWS};
@@ -135,10 +135,10 @@ static void gc_rows(struct supervisor *s)
 		m->gc = false; /* a later request starts another one */
 	m->gc_running = true;
 	if (txn_begin(&s->txn, &e) == 0)
-		n = m->in_bytes ? gc_slice(s, Q_MEDIA_NEXT, Q_MEDIA_GC,
+		n = m->in_bytes ? gc_batch(s, Q_MEDIA_NEXT, Q_MEDIA_GC,
 					   m->cursor, &e)
-				: gc_slice(s, Q_MEDIA_USE_NEXT,
-					   Q_MEDIA_USE_SWEEP, m->cursor, &e);
+				: gc_batch(s, Q_MEDIA_USE_NEXT, Q_MEDIA_USE_GC,
+					   m->cursor, &e);
 	if (n < 0)
 		log_warn(LT("msg", "cannot collect unused attachments"),
 			 LT("error", e.text));

@@ -81,7 +81,7 @@ static int run_batch(struct supervisor *s, const char *name, struct err *e)
 	return n > 0 ? 1 : n;
 }
 
-static int delete_next_slice(struct supervisor *s, struct err *e)
+static int delete_next_batch(struct supervisor *s, struct err *e)
 {
 	struct channel_deleting_row row;
 	struct arena a = {0};
@@ -100,7 +100,7 @@ static void on_timer(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
 	struct err e;
-	int n = delete_next_slice(s, &e);
+	int n = delete_next_batch(s, &e);
 
 	if (n < 0)
 		log_error(LT("msg", "cannot delete a channel"),

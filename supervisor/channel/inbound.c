@@ -15,7 +15,7 @@
 
 struct inbound_ctx {
 	struct supervisor *sup;
-	const struct inbound_message *arrival;
+	const struct inbound_message *message;
 	struct channel *channel;
 	struct conversation_row conversation;
 	struct inbound_row row;
@@ -184,7 +184,7 @@ static int log_inbound_event(struct inbound_ctx *t, struct err *e)
 /* A message may name the agent and the session that answer it. */
 static int rebind(struct inbound_ctx *t, struct err *e)
 {
-	const struct inbound_message *m = t->arrival;
+	const struct inbound_message *m = t->message;
 	struct conversation_row *c = &t->conversation;
 	struct conversation_bind_in bind = {
 		c->id, m->agent ? m->agent : c->agent,
@@ -200,7 +200,7 @@ static int rebind(struct inbound_ctx *t, struct err *e)
 
 static int open_conversation(struct inbound_ctx *t, struct err *e)
 {
-	const struct inbound_message *m = t->arrival;
+	const struct inbound_message *m = t->message;
 	struct conversation_key conversation = {
 		.channel = t->row.channel,
 		.peer = m->peer,
@@ -227,7 +227,7 @@ static int open_conversation(struct inbound_ctx *t, struct err *e)
 /* Stores the attachments as rows, then the body without them. */
 static int store(struct inbound_ctx *t, struct err *e)
 {
-	cJSON *body = t->arrival->body;
+	cJSON *body = t->message->body;
 	struct buf text = BUF_MAX(16u << 20);
 	int rc = channel_attach(t->sup, t->channel, body, e);
 
@@ -249,7 +249,7 @@ static int store(struct inbound_ctx *t, struct err *e)
 
 static int store_new(struct inbound_ctx *t, struct err *e)
 {
-	const struct inbound_message *m = t->arrival;
+	const struct inbound_message *m = t->message;
 
 	t->id = id_new(ID_INBOUND);
 	t->row.id = t->id.text;
@@ -292,7 +292,7 @@ static int accept_message(struct supervisor *s, const char *channel,
 			  const struct inbound_message *m,
 			  struct completion done, struct err *e)
 {
-	struct inbound_ctx t = {.sup = s, .arrival = m};
+	struct inbound_ctx t = {.sup = s, .message = m};
 	struct inbound_row known;
 	int found = 0;
 

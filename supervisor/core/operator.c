@@ -162,7 +162,7 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 /* --- batches: the command repeats its request until nothing is left -------- */
 
 /* Repeats step until `max` rows are done or the time of one turn is used up. */
-static int run_slice(struct supervisor *s, int64_t max,
+static int run_batch(struct supervisor *s, int64_t max,
 		     int (*step)(struct sql *db, int64_t count, const void *arg,
 				 struct err *e),
 		     const void *arg, struct err *e)
@@ -211,7 +211,7 @@ static int prune_runs(struct supervisor *s, const struct prune_runs_in *req,
 			       BATCH_MAX);
 	send_hint(s, &(struct hint){.kind = HINT_ATTACHMENTS});
 	return complete_count(
-		s, "runs", run_slice(s, req->count, prune_some, req, e), done);
+		s, "runs", run_batch(s, req->count, prune_some, req, e), done);
 }
 
 int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
@@ -236,7 +236,7 @@ static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
 		return err_set(e, ERR_INVALID, "\"pages\" must be 1 to %d",
 			       BATCH_MAX);
 	return complete_count(s, "pages",
-			      run_slice(s, pages, vacuum_some, NULL, e), done);
+			      run_batch(s, pages, vacuum_some, NULL, e), done);
 }
 
 int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,

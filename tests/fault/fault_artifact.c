@@ -76,7 +76,7 @@ static char which_bytes(struct agent_file *f)
 	return which;
 }
 
-/* Swept, nothing is left but the chunk, or the two, of what is there. */
+/* After gc, nothing is left but the chunk, or the two, of what is there. */
 static void check_all(struct agent_file *f)
 {
 	char which = which_bytes(f);

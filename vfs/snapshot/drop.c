@@ -1,4 +1,4 @@
-/* Deletes a snapshot in slices: see vfs/snapshot/snapshot.h. */
+/* Deletes a snapshot in batches: see vfs/snapshot/snapshot.h. */
 #include "vfs/core/core.h"
 
 #include "vfs/snapshot/snapshot.h"

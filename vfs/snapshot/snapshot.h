@@ -33,7 +33,7 @@ int vfs_snapshot(struct vfs *v, const char *name, struct err *e);
 int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e);
 
 /*
- * The same in slices, for snapshots with many before-images. _hide hides it, in
+ * The same in batches, for snapshots with many before-images. _hide hides it, in
  * constant time; _some then handles at most `count` rows of a hidden snapshot
  * of this namespace, in its own transaction or the caller's: 1, or 0 if none is
  * left. If it is killed, any later call continues.

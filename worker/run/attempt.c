@@ -339,12 +339,12 @@ static int end_attempt(struct run *r, struct run_end *end)
 static void gc_some(struct run *r)
 {
 	struct transcript *j = &r->transcript;
-	struct gc_result swept;
+	struct gc_result freed;
 	struct err e;
 
 	if (j->open && j->writer.run % SWEEP_RUNS == 0 &&
-	    agent_gc(&j->file, GC_AGE_MS, GC_MAX, &swept, &e))
-		log_warn(LT("msg", "sweep"), LT("why", e.text));
+	    agent_gc(&j->file, GC_AGE_MS, GC_MAX, &freed, &e))
+		log_warn(LT("msg", "gc"), LT("why", e.text));
 }
 
 static int attempt(struct run *r, int barrier)

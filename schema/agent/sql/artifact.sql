@@ -4,7 +4,7 @@
 INSERT INTO artifact_content (state, touched_at) VALUES ('pending', :now);
 
 -- query artifact_content_touch (content i64, now time)
--- Changes no row when the sweep has meanwhile given this content up.
+-- Changes no row when the gc has meanwhile given this content up.
 UPDATE artifact_content SET touched_at = :now
  WHERE id = :content AND state = 'pending';
 

@@ -1,4 +1,4 @@
--- Old sessions, in slices: first it marks sessions as deleted, then it
+-- Old sessions, in batches: first it marks sessions as deleted, then it
 -- empties and removes them. Killed in between, the next call goes on.
 
 -- query prune_sessions (before time, keep i64) -> (id i64, key text)

@@ -66,7 +66,7 @@ WHERE id >= :lo AND id < :hi AND snap = :snap;
 UPDATE OR IGNORE vfs_undo_xattr SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
 
--- A snapshot that goes in slices has another name and is hidden. Its rows are
+-- A snapshot that goes in batches has another name and is hidden. Its rows are
 -- found by a walk over all of a namespace's, `count` at a time, from the key of
 -- the last one on; each goes to the older snapshot, or is let go.
 -- row vfs_undo_row (id i64, idx i64, name blob, snap i64, blob opt)

@@ -105,7 +105,7 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 			? arena_printf(a, "%s/%lld-%s", sub, (long long)m->idx,
 				       name)
 			: arena_printf(a, "%s/%s", sub, name);
-	if (is_made(*path, m->size)) { /* the sweep sees that it is in use */
+	if (is_made(*path, m->size)) { /* the gc sees that it is in use */
 		utimensat(AT_FDCWD, *path, now, AT_SYMLINK_NOFOLLOW);
 		return 0;
 	}

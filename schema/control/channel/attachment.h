@@ -10,7 +10,7 @@
 
 /*
  * Attachments of messages, in the control plane: the row is the truth, by hash;
- * a file is made on demand and swept (schema/agent/media.h has the sweep).
+ * a file is made on demand and removed by gc (schema/agent/media.h has the gc).
  * (What runs make is in the agent's file: schema/agent/artifact.h.)
  */
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { WAITS, FLIES, ASKS, OVER };
+enum { WAITING, IN_FLIGHT, UNCERTAIN, FINAL };
 
 static const struct {
 	const char *word;
@@ -47,12 +47,12 @@ int delivery_state_from(const char *word)
 
 bool delivery_state_is_over(enum delivery_state s)
 {
-	return states[s].kind == OVER;
+	return states[s].kind == FINAL;
 }
 
 bool delivery_state_is_queued(enum delivery_state s)
 {
-	return states[s].kind == WAITS || states[s].kind == FLIES;
+	return states[s].kind == WAITING || states[s].kind == IN_FLIGHT;
 }
 
 /* --- new ones --------------------------------------------------------- */

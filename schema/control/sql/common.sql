@@ -13,7 +13,7 @@ ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value,
 -- query kv_delete (scope text, key text)
 DELETE FROM kv WHERE scope = :scope AND key = :key;
 
--- query kv_sweep (now time, count i64)
+-- query kv_gc (now time, count i64)
 DELETE FROM kv WHERE (scope, key) IN
  (SELECT scope, key FROM kv WHERE expires_at IS NOT NULL AND expires_at <= :now
    LIMIT :count);

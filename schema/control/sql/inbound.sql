@@ -95,7 +95,7 @@ VALUES (:id, :sha256, :mime, :size, :bytes, :now);
 SELECT max(owner) AS last FROM
  (SELECT owner FROM media_use WHERE owner > :after ORDER BY owner LIMIT :count);
 
--- query media_use_sweep (after text, last text)
+-- query media_use_gc (after text, last text)
 -- Of messages and runs that are gone.
 DELETE FROM media_use WHERE owner > :after AND owner <= :last
    AND NOT EXISTS (SELECT 1 FROM inbound WHERE id = media_use.owner)

@@ -396,14 +396,14 @@ def test_the_live_stream_tells_of_channels_deliveries_and_messages(home):
     h.down()
 
 
-def test_files_of_attachments_are_swept(home):
+def test_files_of_attachments_are_collected(home):
     h = Host(home, dict(QUICK, channel={"media_age": "1s"})).start()
     echo(h)
     h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {"agent": "echo"}})
     say(h, "f", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
     folder = home.path / "run" / "media"
     assert [p.read_bytes() for p in folder.rglob("a")] == [b"AAA"]
-    lib.eventually(lambda: not list(folder.rglob("*")), 20, "the sweep")
+    lib.eventually(lambda: not list(folder.rglob("*")), 20, "the gc")
     assert home.query(home.control, "SELECT size FROM media") == [(3,)]
     h.down()
 

@@ -117,9 +117,9 @@ def test_files_are_there_when_the_run_begins_and_until_it_ends(home):
                       key=lambda m: m["external_id"])
     first, second = one["run"], two["run"]
     h.until(first, "running")
-    # nobody needs the second file yet: it is swept, the first one stays
+    # nobody needs the second file yet: gc removes it, the first one stays
     lib.eventually(lambda: [p.parent.name for p in files(home)] == [one["id"]],
-                   30, "the sweep")
+                   30, "the gc")
     h.kill()
     h.start()
     gate.touch()
@@ -127,11 +127,11 @@ def test_files_are_there_when_the_run_begins_and_until_it_ends(home):
     h.until(second, "succeeded")
     said = settled(h, 2, "pending")
     assert sorted(d["body"]["text"] for d in said) == ["text 0", "text 1"]
-    lib.eventually(lambda: not files(home), 30, "the last sweep")
+    lib.eventually(lambda: not files(home), 30, "the last gc")
     h.down()
 
 
-def test_what_a_crash_left_is_swept(home):
+def test_what_a_crash_left_is_collected(home):
     h = Host(home, dict(QUICK, channel={"media_age": "1s"})).start()
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
@@ -143,7 +143,7 @@ def test_what_a_crash_left_is_swept(home):
     other.mkdir()
     (other / "kept").write_bytes(b"x")  # not ours
     h.start()
-    lib.eventually(lambda: files(home) == [other / "kept"], 30, "the sweep")
+    lib.eventually(lambda: files(home) == [other / "kept"], 30, "the gc")
     assert not path.parent.exists()
     h.down()
 

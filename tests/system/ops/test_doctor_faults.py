@@ -1,5 +1,5 @@
 """Every finding of skep doctor, by a fault that is planted: it is found, its
-severity decides the exit status, and --fix mends it and nothing else."""
+severity decides the exit status, and --fix repairs it and nothing else."""
 import hashlib
 import os
 import pathlib

@@ -65,7 +65,7 @@ def much(home, agent, sessions=30, events=1000, files=300):
     age(home, agent, 60)
 
 
-def test_a_long_dry_run_is_the_deed_too_and_no_slice_is_long(home):
+def test_a_long_dry_run_is_the_deed_too_and_no_batch_is_long(home):
     fill(home, "ann")
     much(home, "ann")
     before = rows(home, home.agent_db("ann"))
@@ -84,7 +84,7 @@ def test_a_long_dry_run_is_the_deed_too_and_no_slice_is_long(home):
     home.integrity()
 
 
-test_a_long_dry_run_is_the_deed_too_and_no_slice_is_long.seconds = 300
+test_a_long_dry_run_is_the_deed_too_and_no_batch_is_long.seconds = 300
 
 
 def many(home, agent, n, events=3):
@@ -286,12 +286,12 @@ def test_upkeep_does_not_keep_a_run_waiting(home):
     db.commit()
     db.close()
     seen = len(h.notes("ann", run))
-    swept = 0
-    while swept < 5000:
+    freed = 0
+    while freed < 5000:
         got = home.skep("state", "maintain", "--json").json
-        assert got["swept"] <= 2000, "batches are bounded"
+        assert got["freed"] <= 2000, "batches are bounded"
         assert got["longest_cpu_ms"] <= 50, got
-        swept += got["swept"]
+        freed += got["freed"]
     assert home.query(home.agent_db("ann"), "SELECT count(*) FROM cache") == [(0,)]
     assert home.query(home.agent_db("ann"), "PRAGMA freelist_count")[0][0] < 1000
     lib.eventually(lambda: len(h.notes("ann", run)) > seen, 30, "the run to go on")
@@ -392,9 +392,9 @@ def test_skepd_tends_its_files_by_itself(home):
     h.start()
     lib.eventually(lambda: home.query(home.agent_db("ann"),
                                       "SELECT count(*) FROM cache") == [(0,)],
-                   30, "a sweep")
+                   30, "a gc")
     lib.eventually(lambda: home.query(home.control, "SELECT count(*) FROM audit"
-                                      " WHERE act = 'state.tend'") != [(0,)],
+                                      " WHERE act = 'state.maintain'") != [(0,)],
                    30, "a line about it")
     assert h.down() == 0
 

@@ -49,7 +49,7 @@ def test_none_stays_after_the_next_start(home):
             os.rmdir(path)
     h.start()
     lib.eventually(lambda: not any(find("*" + i) for i in ids), 10,
-                   "the sweep")
+                   "the gc")
     h.call("POST", "/v1/stop", {"intent": "down-now"})
     assert h.process.wait(lib.HANG) == 0
     lib.eventually(lambda: not of_home(home), 10, "the last")

@@ -56,7 +56,7 @@ def test_any_bytes_go_through_stdin_and_stdout(home):
                       "SELECT count(*) FROM artifact_chunk") == [(0,)]
 
 
-def test_a_path_is_made_on_demand_and_swept(home):
+def test_a_path_is_made_on_demand_and_collected(home):
     agent(home)
     home.skep("artifact", "put", "-", "notes/a.txt", "--run", "r",
               input=b"one")
@@ -74,8 +74,8 @@ def test_a_path_is_made_on_demand_and_swept(home):
     chunks = "SELECT count(*) FROM artifact_chunk"
     home.skep("state", "gc")
     assert os.path.exists(path) and home.query(db, chunks) == [(2,)]
-    swept = home.skep("state", "gc", "--older-than", "0s", "--json").json
-    assert swept == {"agent": "ada", "chunks": 1, "cached": 0}, swept
+    freed = home.skep("state", "gc", "--older-than", "0s", "--json").json
+    assert freed == {"agent": "ada", "chunks": 1, "cached": 0}, freed
     assert not os.path.exists(path) and not os.path.exists(newer)
     assert home.query(db, chunks) == [(1,)]
     assert home.skep("artifact", "get", *key).raw == b"two"

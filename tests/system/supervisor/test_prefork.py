@@ -182,7 +182,7 @@ def test_spares_end_with_the_supervisor(home):
     assert check(h, run)["attempt"] == 1
     await_spares(h, but=before)
     lib.eventually(lambda: not [c for c in cgroups() if c[-30:] in ids], 30,
-                   "the sweep of their cgroups")
+                   "the gc of their cgroups")
     finish(h)
 
 

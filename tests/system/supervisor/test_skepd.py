@@ -165,7 +165,7 @@ def test_a_run_whose_worker_never_came_costs_no_attempt(home):
     finish(h)
 
 
-def test_what_a_killed_supervisor_left_of_its_runs_is_swept(home):
+def test_what_a_killed_supervisor_left_of_its_runs_is_collected(home):
     h = host(home, prefork=0)
     h.script("a", {"sleep_ms": 1500})
     run = h.submit("a")
@@ -182,7 +182,7 @@ def test_what_a_killed_supervisor_left_of_its_runs_is_swept(home):
     home.execute(home.control, "UPDATE run SET state = 'failed', queue_pos = NULL,"
                  " is_next = 0, pid = NULL, ended_at = 1 WHERE id = ?", run)
     h.start()
-    lib.eventually(lambda: not cgroups_of(run), 10, "the sweep")
+    lib.eventually(lambda: not cgroups_of(run), 10, "the gc")
     assert os.path.isdir(foreign), "another home's was taken"
     assert h.down() == 0
 

@@ -13,7 +13,7 @@
 /* A machine of which each row takes as long as we say. */
 static struct temp dir;
 static struct sql *db;
-static int64_t now_ns;     /* a breath between slices is real: few rows do */
+static int64_t now_ns;     /* a breath between batches is real: few rows do */
 static int64_t row_ns;     /* of the rows at hand */
 static int64_t slow_after; /* rows, then each takes 20 times as long */
 static int64_t left, longest, steps, rows;
@@ -23,7 +23,7 @@ static int64_t fake_clock(void)
 	return now_ns;
 }
 
-static int set_up_slice(void **state)
+static int set_up_batch(void **state)
 {
 	struct err e;
 
@@ -35,7 +35,7 @@ static int set_up_slice(void **state)
 	return 0;
 }
 
-static int tear_down_slice(void **state)
+static int tear_down_batch(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -62,7 +62,7 @@ static int count_batch(struct sql *on, int64_t count, void *arg, struct err *e)
 	return (int)count;
 }
 
-static int64_t all_slices(int64_t n, int64_t each_ns, int64_t slow)
+static int64_t all_batchs(int64_t n, int64_t each_ns, int64_t slow)
 {
 	struct batch s = BATCH_BEGIN;
 	int64_t slices = 0, sum = 0;
@@ -88,30 +88,30 @@ static int64_t all_slices(int64_t n, int64_t each_ns, int64_t slow)
 	return slices;
 }
 
-static void no_slice_is_longer_than_its_limit(void **state)
+static void no_batch_is_longer_than_its_limit(void **state)
 {
 	static const int64_t each[] = {100, 10000, 100000, MS, 5 * MS, 30 * MS};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
-		all_slices(130, each[i], 130);
+		all_batchs(130, each[i], 130);
 		assert_true(longest <= BATCH_MAX_MS * MS);
 	}
 }
 
-static void rows_that_are_suddenly_slow_make_no_long_slice(void **state)
+static void rows_that_are_suddenly_slow_make_no_long_batch(void **state)
 {
 	(void)state;
 	for (int64_t slow = 1; slow < 2000; slow += 171) {
-		all_slices(slow + 200, 50000, slow);
+		all_batchs(slow + 200, 50000, slow);
 		assert_true(longest <= BATCH_MAX_MS * MS);
 	}
 }
 
-static void fast_rows_make_few_slices(void **state)
+static void fast_rows_make_few_batchs(void **state)
 {
 	(void)state;
-	assert_true(all_slices(100000, 1000, 100000) < 15);
+	assert_true(all_batchs(100000, 1000, 100000) < 15);
 	assert_true(steps < 2000);
 }
 
@@ -133,7 +133,7 @@ static void nothing_begins_after_the_end(void **state)
 	assert_true(now_ns <= 30 * MS + 2 * BATCH_AIM_MS * MS);
 }
 
-static void a_slice_inside_a_transaction_is_a_part_of_it(void **state)
+static void a_batch_inside_a_transaction_is_a_part_of_it(void **state)
 {
 	struct batch s = BATCH_BEGIN;
 	int64_t began = 0;
@@ -154,12 +154,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(f) \
-	cmocka_unit_test_setup_teardown(f, set_up_slice, tear_down_slice)
-		TEST(no_slice_is_longer_than_its_limit),
-		TEST(rows_that_are_suddenly_slow_make_no_long_slice),
-		TEST(fast_rows_make_few_slices),
+	cmocka_unit_test_setup_teardown(f, set_up_batch, tear_down_batch)
+		TEST(no_batch_is_longer_than_its_limit),
+		TEST(rows_that_are_suddenly_slow_make_no_long_batch),
+		TEST(fast_rows_make_few_batchs),
 		TEST(nothing_begins_after_the_end),
-		TEST(a_slice_inside_a_transaction_is_a_part_of_it),
+		TEST(a_batch_inside_a_transaction_is_a_part_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ static void nothing_is_seen_before_the_commit(void **state)
 		test_number(&file, "SELECT count(*) FROM artifact_content"), 0);
 }
 
-static void chunks_of_a_dead_writer_are_swept(void **state)
+static void chunks_of_a_dead_writer_are_collected(void **state)
 {
 	struct artifact_key key = artifact_key_run("run_1", "big");
 	static char bytes[3 * ARTIFACT_CHUNK];
@@ -250,7 +250,7 @@ static void a_reader_finishes_what_was_replaced_meanwhile(void **state)
 	artifact_reader_close(r);
 }
 
-static void a_reader_that_was_swept_under_is_told(void **state)
+static void a_reader_that_was_collected_under_is_told(void **state)
 {
 	struct artifact_key key = artifact_key_run("run_1", "x");
 	static char bytes[3 * ARTIFACT_CHUNK];
@@ -286,7 +286,7 @@ static void damage_is_found_by_the_hash(void **state)
 	artifact_reader_close(r);
 }
 
-static void a_sweep_is_bounded_and_spares_the_living(void **state)
+static void gc_is_bounded_and_keeps_what_is_used(void **state)
 {
 	static char bytes[40 * ARTIFACT_CHUNK];
 	struct id keep = put_artifact(artifact_key_run("run_1", "keep"),
@@ -477,13 +477,13 @@ int main(void)
 		TEST(a_run_has_one_artifact_for_each_path),
 		TEST(the_same_natural_key_keeps_its_id),
 		TEST(nothing_is_seen_before_the_commit),
-		TEST(chunks_of_a_dead_writer_are_swept),
+		TEST(chunks_of_a_dead_writer_are_collected),
 		TEST(a_put_goes_with_the_transaction_around_it),
 		TEST(the_size_limit_holds_and_leaves_nothing),
 		TEST(a_reader_finishes_what_was_replaced_meanwhile),
-		TEST(a_reader_that_was_swept_under_is_told),
+		TEST(a_reader_that_was_collected_under_is_told),
 		TEST(damage_is_found_by_the_hash),
-		TEST(a_sweep_is_bounded_and_spares_the_living),
+		TEST(gc_is_bounded_and_keeps_what_is_used),
 		TEST(lists_filter_and_go_on_page_by_page),
 		TEST(bad_keys_are_refused_with_a_reason),
 		TEST(a_contract_names_what_is_missing),

@@ -51,7 +51,7 @@ static void fill_cache(int n, int64_t until)
 		 n, (long long)until);
 }
 
-static void a_sweep_frees_the_expired_only_and_is_bounded(void **state)
+static void gc_frees_the_expired_only_and_is_bounded(void **state)
 {
 	struct err e;
 
@@ -165,7 +165,7 @@ static void an_export_has_every_record_as_a_line_of_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_sweep_frees_the_expired_only_and_is_bounded),
+		TEST(gc_frees_the_expired_only_and_is_bounded),
 		TEST(diagnostics_are_off_until_somebody_wants_them),
 		TEST(a_file_that_says_nothing_keeps_what_the_host_wants),
 		TEST(only_the_newest_are_kept_and_long_ones_are_cut),

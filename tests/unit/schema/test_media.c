@@ -81,7 +81,7 @@ static const char *content_of(const char *path)
 	return out;
 }
 
-static void a_path_is_made_on_demand_and_swept(void **state)
+static void a_path_is_made_on_demand_and_collected(void **state)
 {
 	struct artifact_key key = {"media", "ses_1", "1", "notes/a b.txt"};
 	const char *top = temp_join(&dir, "media/tmp");
@@ -160,7 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(attachments_go_with_their_session),
-		TEST(a_path_is_made_on_demand_and_swept),
+		TEST(a_path_is_made_on_demand_and_collected),
 		TEST(files_of_a_plugin_are_swept_and_its_directory_stays),
 		TEST(half_a_file_is_never_taken_for_the_whole),
 	};

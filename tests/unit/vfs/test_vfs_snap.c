@@ -145,7 +145,7 @@ static void dropping_one_keeps_the_older_ones_right(void **state)
 	free(now);
 }
 
-/* Drops a snapshot in slices of `count` rows, with changes between them if
+/* Drops a snapshot in batches of `count` rows, with changes between them if
  * `busy`. */
 static void drop_in_batches(const char *name, int64_t count, bool busy)
 {
@@ -163,7 +163,7 @@ static void drop_in_batches(const char *name, int64_t count, bool busy)
 	}
 }
 
-static void a_drop_in_slices_is_the_same(void **state)
+static void a_drop_in_batchs_is_the_same(void **state)
 {
 	static const int64_t counts[] = {1, 3, 50, 100000};
 
@@ -214,7 +214,7 @@ static void a_drop_in_slices_is_the_same(void **state)
 }
 
 /* What another process wrote meanwhile is found by another walk. */
-static void others_may_write_between_the_slices(void **state)
+static void others_may_write_between_the_batchs(void **state)
 {
 	struct vfs_drop at = {0};
 	struct vfs *old, *other;
@@ -533,8 +533,8 @@ int main(void)
 		T(a_snapshot_shows_what_was),
 		T(going_back_restores_everything),
 		T(dropping_one_keeps_the_older_ones_right),
-		T(a_drop_in_slices_is_the_same),
-		T(others_may_write_between_the_slices),
+		T(a_drop_in_batchs_is_the_same),
+		T(others_may_write_between_the_batchs),
 		T(a_drop_that_stopped_is_finished_later),
 		T(the_space_of_a_dropped_snapshot_comes_back),
 		T(a_fork_shares_contents_and_nothing_else),
