@@ -10,7 +10,7 @@
 
 /* --- agents ----------------------------------------------------------------------- */
 
-/* Made by a migration that knew its name only. */
+/* Made by an import that knew its name only. */
 static bool is_bare(const struct agent_row *row)
 {
 	return !strcmp(row->driver, "chat") && !row->model && !row->prompt &&

@@ -63,7 +63,7 @@ static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 	else if (import_plan(&m, &why) == 0 && m.sum.planned > 0)
 		doctor_report(d, FINDING_foreign_state, full,
 			      "%s keeps its state there; %" PRId64
-			      " pieces of it can be imported, %" PRId64
+			      " items of it can be imported, %" PRId64
 			      " were before",
 			      program, m.sum.planned, m.sum.done);
 	arena_fini(&m.arena);

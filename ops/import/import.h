@@ -12,14 +12,14 @@
 /*
  * Imports the state of other programs. Plan, apply and doctor use the same walk
  * over the source: each file is passed to the importer that recognizes it,
- * which turns it into pieces: sessions, workspaces, artifacts, agent
- * definitions, credentials. Unsupported data is a piece of the importer
+ * which turns it into items: sessions, workspaces, artifacts, agent
+ * definitions, credentials. Unsupported data is an item of the importer
  * "unknown", with the reason, so nothing is dropped silently.
  *
- * A plan counts and changes nothing. An apply commits each piece separately and
- * then records it in import_item. A piece that is recorded for the same
+ * A plan counts and changes nothing. An apply commits each item separately and
+ * then records it in import_item. An item that is recorded for the same
  * target with the same content (size and hash; the modification time does not
- * matter) is not imported again. Any other piece is compared with the existing
+ * matter) is not imported again. Any other item is compared with the existing
  * data event by event: existing events stay, whether they are from a killed
  * import or from before the source grew, and new ones are added. A source that
  * contradicts the existing data is a warning and adds nothing. A failure keeps
@@ -56,7 +56,7 @@ struct import_writer {
 		    struct err *e);
 	int (*run)(void *arg, struct import_run_row *row, struct err *e);
 	int (*source)(void *arg, struct import_item_row *row, struct err *e);
-	/* For all pieces of the file: "deleted", or its new path. */
+	/* For all items of the file: "deleted", or its new path. */
 	int (*removed)(void *arg, const char *path, const char *where,
 		       struct err *e);
 };
@@ -66,7 +66,7 @@ struct import_run {
 	const struct home *home;
 	const struct import_writer *host; /* NULL: only a plan */
 	const char *root;    /* the source: a directory or a file */
-	const char *agent;   /* for pieces without an agent; NULL: "imported" */
+	const char *agent;   /* for items without an agent; NULL: "imported" */
 	struct sql *control; /* for reading; may be NULL for a plan */
 	const char *backup;  /* made before; NULL: none */
 	const char *after;   /* NULL: keep sources; "delete"; or a directory */
@@ -87,7 +87,7 @@ struct import_run {
 int import_plan(struct import_run *m, struct err *e);
 
 /* The same with the changes, and a row in import_run. ERR_FAILED if some
- * pieces were not imported completely. */
+ * items were not imported completely. */
 int import_apply(struct import_run *m, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* A complete migration: its row has the time, the source and the result. */
+/* A complete import: its row has the time, the source and the result. */
 #include "ops/import/import.h"
 
 #include "lib/base/clock.h"

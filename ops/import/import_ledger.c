@@ -1,4 +1,4 @@
-/* Imports each piece once, and records it. */
+/* Imports each item once, and records it. */
 #include "ops/import/import_ledger.h"
 
 #include "lib/base/clock.h"
@@ -127,7 +127,7 @@ void import_unknown(struct import_run *m, const char *part, int64_t records,
 	report_item(m, &p);
 }
 
-/* --- pieces -------------------------------------------------------------------- */
+/* --- items -------------------------------------------------------------------- */
 
 int import_open_agent(struct import_run *m, const char *name,
 		      struct agent_file *f, struct err *e)

@@ -3,7 +3,7 @@
 
 #include "ops/import/importer.h"
 
-/* Shared by all kinds of pieces: the record of imports, and the agent's
+/* Shared by all kinds of items: the record of imports, and the agent's
  * file. */
 
 struct import_item import_item_of(struct import_run *m, const char *importer,
@@ -14,7 +14,7 @@ struct import_item import_item_of(struct import_run *m, const char *importer,
  * 0. */
 int import_was_done(struct import_run *m, struct import_item *p, struct err *e);
 
-/* Records the piece, unless this is a plan, and reports it. `why` NULL: it was
+/* Records the item, unless this is a plan, and reports it. `why` NULL: it was
  * imported; p->warning may still say that some of it could not be read. */
 int import_record(struct import_run *m, struct import_item *p, const char *why,
 		  struct err *e);

@@ -1,4 +1,4 @@
-/* Pieces other than sessions: definitions, credentials, artifacts,
+/* Items other than sessions: definitions, credentials, artifacts,
  * workspaces. */
 #include "ops/import/import_ledger.h"
 

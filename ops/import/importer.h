@@ -10,7 +10,7 @@
  * For importers (import_*.c): the current file, and the functions that import
  * from it. An importer returns 0, even if an item could not be imported, which
  * is reported as a warning; -1 is for failures that are not the source's, and
- * ends the migration.
+ * ends the import.
  */
 struct import_file {
 	const char *path;
@@ -65,7 +65,7 @@ int import_session_end(struct import_run *m, const char *broken, struct err *e);
 void import_message_row(struct import_run *m, const cJSON *row,
 			const cJSON *content, const char *parent);
 
-/* --- other pieces --------------------------------------------------------------- */
+/* --- other items --------------------------------------------------------------- */
 
 /*
  * One item that a function imports. It is called with the agent's file open

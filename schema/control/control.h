@@ -37,7 +37,7 @@ int control_enter_alone(struct sql *db, struct err *e);
 int control_audit(struct sql *db, const char *actor, const char *act,
 		  const char *subject, const char *detail, struct err *e);
 
-/* A migration's row, in the caller's transaction. Its begin ends those of the
+/* An import's row, in the caller's transaction. Its begin ends those of the
  * same source that were killed, its end is in the audit log. */
 int control_import(struct sql *db, const struct import_run_row *row,
 		   struct err *e);

@@ -76,7 +76,7 @@ static int run_batch(struct supervisor *s, const char *name, struct err *e)
 	     n > 0 && !at->waits && (i < AT_LEAST || clock_mono_ns() < until);
 	     i++)
 		n = channel_delete_step(at, s->db, name, STEP, e);
-	if (n == 0 && log_channel_event(s, name, "removed", e))
+	if (n == 0 && log_channel_event(s, name, "deleted", e))
 		return -1;
 	return n > 0 ? 1 : n;
 }

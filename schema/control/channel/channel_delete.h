@@ -12,10 +12,10 @@
  * is dead, and what nobody knows waits for a person: another channel of that name
  * sends none of it unasked. These may be very many rows, so it is done a few at a
  * time and inside the caller's transactions: the channel is marked first
- * (disabled, its state is `removing`), and its row goes last. Whoever dies in
+ * (disabled, its state is `deleting`), and its row goes last. Whoever dies in
  * between, the mark says that there is something left to do.
  */
-#define CHANNEL_DELETING "removing"
+#define CHANNEL_DELETING "deleting"
 
 struct channel_deletion {
 	char conversation[ID_SIZE]; /* whose deliveries are looked at … */

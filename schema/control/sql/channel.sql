@@ -70,19 +70,19 @@ UPDATE channel SET last_error = :last_error, last_error_at = :now WHERE name = :
 
 -- query channel_state (name text, state text, pid opt, started bool)
 UPDATE channel SET state = :state, pid = :pid, starts = starts + :started
- WHERE name = :name AND state IS NOT 'removing';
+ WHERE name = :name AND state IS NOT 'deleting';
 
 -- query channel_forget_states
 -- What a former skepd thought of them.
 UPDATE channel SET state = NULL, pid = NULL
- WHERE state IS NOT NULL AND state <> 'removing';
+ WHERE state IS NOT NULL AND state <> 'deleting';
 
 -- query channel_mark_deleting (name text, now time)
-UPDATE channel SET is_enabled = 0, is_default = 0, state = 'removing',
+UPDATE channel SET is_enabled = 0, is_default = 0, state = 'deleting',
        pid = NULL, updated_at = :now WHERE name = :name;
 
 -- query channel_deleting -> (name text)
-SELECT name FROM channel WHERE state = 'removing' LIMIT 1;
+SELECT name FROM channel WHERE state = 'deleting' LIMIT 1;
 
 -- query conversation_first (channel text) -> (id text, address json)
 SELECT id, json_object('peer', peer, 'thread', thread, 'kind', kind) AS address

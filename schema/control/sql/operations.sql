@@ -121,6 +121,6 @@ ON CONFLICT (path, target) DO UPDATE SET mtime_ns = excluded.mtime_ns,
   removed = excluded.removed, at = excluded.at;
 
 -- query import_item_removed (file text, removed text)
--- All pieces of a file.
+-- All items of a file.
 UPDATE import_item SET removed = :removed
  WHERE path = :file OR (path >= :file || '#' AND path < :file || '$');

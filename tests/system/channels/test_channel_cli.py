@@ -434,7 +434,7 @@ def test_a_channel_with_very_many_rows_is_removed_bit_by_bit(home):
     h.kill()
     assert "big is being removed" in said and "dead letters" in said, said
     row = home.skep("channel", "show", "big", "--json").json
-    assert row["state"] == "removing" and not row["is_enabled"], row
+    assert row["state"] == "deleting" and not row["is_enabled"], row
     for args in (("channel", "enable", "big"), ("channel", "add", "big", "file")):
         assert "is being removed" in home.refused(75, *args), args
     h.start()  # goes on where the other was killed
@@ -462,7 +462,7 @@ def test_a_channel_with_very_many_rows_is_removed_bit_by_bit(home):
     told = [json.loads(body)["what"] for body, in home.query(
         home.control, "SELECT body FROM host_event WHERE subject = 'big' AND"
         " kind = 'channel' ORDER BY seq")]
-    assert told[-2:] == ["removing", "removed"], told
+    assert told[-2:] == ["deleting", "deleted"], told
     h.call("PUT", "/v1/channels/big", {"kind": "file"})
     h.down()
 

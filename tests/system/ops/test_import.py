@@ -25,7 +25,7 @@ def digest(root):
     return h.hexdigest()
 
 
-def pieces(home, *args, code=0):
+def items(home, *args, code=0):
     return home.skep("import", *args, "--json", code=code).lines
 
 
@@ -57,7 +57,7 @@ def make_test(kind):
         want = kind(source)
         fill(home, "ann")
         before, there = home.picture(), digest(source)
-        plan = pieces(home, "plan", source)
+        plan = items(home, "plan", source)
         assert taken(plan, "planned") == want, plan
         assert home.picture() == before and digest(source) == there, "a plan reads only"
         for p in plan:
@@ -69,12 +69,12 @@ def make_test(kind):
                 assert str(p) in named, "%s is not mentioned" % p
         home.refused(64, "import", "apply", source)
         assert home.picture() == before
-        got = pieces(home, "apply", source, "--yes")
+        got = items(home, "apply", source, "--yes")
         assert taken(got, "imported") == want, got
         assert digest(source) == there, "the source is kept"
         for target, count in sessions(want).items():
             assert len(events(home, target)) == count
-        again = pieces(home, "apply", source, "--yes")
+        again = items(home, "apply", source, "--yes")
         assert set(taken(again, "done")) == set(want) and not taken(again, "imported")
         for target, count in sessions(want).items():
             assert len(events(home, target)) == count, "once"
@@ -93,7 +93,7 @@ for _kind in foreign.KINDS:
 def test_trees_of_messages_keep_their_shape(home):
     source = home.dir / "source"
     foreign.openclaw_files(source)
-    pieces(home, "apply", source, "--yes")
+    items(home, "apply", source, "--yes")
     got = events(home, "main/agent:main:main")
     assert [(g[0], g[2], g[3]) for g in got] == [
         ("raw", 0, "s-1"), ("message", 0, "m1"), ("message", 2, "m2"), ("message", 2, "m3"),
@@ -114,7 +114,7 @@ def test_what_belongs_together_comes_out_in_its_order(home):
     foreign.grida(source / "grida")
     foreign.hiro(source / "hiro")
     foreign.hiro_characters(source / "people")
-    pieces(home, "apply", source, "--yes", "--dangerously-skip-backup")
+    items(home, "apply", source, "--yes", "--dangerously-skip-backup")
 
     def text(target):
         return [json.loads(b)["content"] for _, b, _, _ in events(home, target)]
@@ -146,7 +146,7 @@ def test_what_belongs_together_comes_out_in_its_order(home):
 def test_files_and_artifacts_of_an_openclaw_agent_are_there(home):
     source = home.dir / "source"
     foreign.openclaw_databases(source)
-    got = pieces(home, "apply", source, "--yes", "--dangerously-skip-backup")
+    got = items(home, "apply", source, "--yes", "--dangerously-skip-backup")
     assert home.skep("vfs", "cat", "work:scratch", "/docs/a.txt").out == "hello"
     rows = home.query(home.agent_db("work"), "SELECT owner, kind, name FROM artifact")
     assert rows == [("openclaw", "tool", "r1/a1")]
@@ -166,13 +166,13 @@ def test_an_agentfs_file_becomes_a_workspace(home):
                   code=None)
     if r.code:
         lib.skip("no export to AgentFS: " + r.err)
-    got = pieces(home, "plan", home.dir / "box.db", "--agent", "ann")
+    got = items(home, "plan", home.dir / "box.db", "--agent", "ann")
     assert [p["records"] for p in got] == [2], got
-    got = pieces(home, "apply", home.dir / "box.db", "--yes", "--agent", "ann")
+    got = items(home, "apply", home.dir / "box.db", "--yes", "--agent", "ann")
     assert [(p["importer"], p["target"], p["state"], p["records"])
             for p in got] == [("agentfs", "ann:box", "imported", 2)], got
     assert home.skep("vfs", "cat", "ann:box", "/sub/a.txt").out == "hello"
-    assert pieces(home, "apply", home.dir / "box.db", "--yes", "--agent",
+    assert items(home, "apply", home.dir / "box.db", "--yes", "--agent",
                   "ann")[0]["state"] == "done"
 
 
@@ -182,10 +182,10 @@ def test_what_is_broken_is_kept_and_told(home):
     with open(source / "notes.jsonl", "a") as f:
         f.write("{broken\n")
     foreign.lines(source / "good.jsonl", [{"role": "user", "content": "x"}])
-    got = pieces(home, "apply", source, "--yes", "--delete-source", code=1)
+    got = items(home, "apply", source, "--yes", "--delete-source", code=1)
     bad = [p for p in got if p["warning"]]
     assert len(bad) == 1 and "line 4" in bad[0]["warning"], got
-    again = pieces(home, "apply", source, "--yes", "--delete-source", code=1)
+    again = items(home, "apply", source, "--yes", "--delete-source", code=1)
     assert [p["state"] for p in again] == ["done"] and again[0]["warning"], again
     assert (source / "notes.jsonl").exists(), "not taken whole: kept"
     assert not (source / "good.jsonl").exists(), "taken, and asked to be removed"
@@ -197,7 +197,7 @@ def test_what_is_broken_is_kept_and_told(home):
 def test_sources_can_be_moved_away(home):
     source = home.dir / "source"
     foreign.grida(source)
-    pieces(home, "apply", source, "--yes", "--archive", home.dir / "old")
+    items(home, "apply", source, "--yes", "--archive", home.dir / "old")
     assert (home.dir / "old" / "sessions.db").exists()
     assert not (source / "sessions.db").exists()
     assert (source / "workspaces.json").exists(), "nobody took it"
@@ -208,7 +208,7 @@ def test_a_supervisor_may_run(home):
     source = home.dir / "source"
     want = foreign.hiro(source)
     h = host(home)
-    got = pieces(home, "apply", source, "--yes", "--archive", home.dir / "old")
+    got = items(home, "apply", source, "--yes", "--archive", home.dir / "old")
     assert taken(got, "imported") == want, got
     for target, count in sessions(want).items():
         assert len(events(home, target)) == count
@@ -220,7 +220,7 @@ def test_a_supervisor_may_run(home):
     mtime = home.query(home.control, "SELECT mtime_ns FROM import_item WHERE path = ?",
                        str(source / "conversations" / "c-1.jsonl"))[0][0]
     assert mtime == (home.dir / "old" / "conversations" / "c-1.jsonl").stat().st_mtime_ns
-    again = pieces(home, "apply", source, "--yes")
+    again = items(home, "apply", source, "--yes")
     assert not taken(again, "imported"), again
     assert home.skep("agent", "show", "kind", "--json").json["prompt"] == "Be kind"
     h.down()
@@ -244,7 +244,7 @@ def test_the_doctor_finds_state_of_others_and_imports_it(home):
     got = found(home)
     assert set(got) == set(want), got
     for path, f in got.items():
-        assert "%d pieces" % len(want[path]) in f["what"] and f["fixable"] and f["why"], f
+        assert "%d items" % len(want[path]) in f["what"] and f["fixable"] and f["why"], f
     assert home.picture() == before, "it reads only"
     assert found(home, "--quick").keys() == want.keys()
     assert not found(home, "--no-import")
@@ -260,7 +260,7 @@ def test_the_doctor_finds_state_of_others_and_imports_it(home):
     assert os.path.exists(runs[0][2]), "a backup comes first"
     home.skep("backup", "verify", runs[0][2])
     assert not found(home), "nothing is left to do"
-    again = pieces(home, "apply", claw, "--yes", "--dangerously-skip-backup")
+    again = items(home, "apply", claw, "--yes", "--dangerously-skip-backup")
     assert not taken(again, "imported"), again
 
 
@@ -286,7 +286,7 @@ def test_nothing_known_is_said_so(home):
     home.refused(66, "import", "plan", home.dir / "nowhere")
 
 
-def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home):
+def test_an_import_that_dies_is_finished_by_the_next_and_doubles_nothing(home):
     fill(armed(home), "ann")
 
     def check(point, how):
@@ -321,7 +321,7 @@ def check_home(home, agent, want, what):
     home.integrity()
 
 
-def test_a_migration_that_dies_at_any_piece_is_finished_by_the_next(home):
+def test_an_import_that_dies_at_any_item_is_finished_by_the_next(home):
     """The n-th time that a point is passed, until it is passed no more."""
     fill(armed(home), "ann")
     for point, least in (("import_item", 6), ("append_before_commit", 10)):
@@ -337,10 +337,10 @@ def test_a_migration_that_dies_at_any_piece_is_finished_by_the_next(home):
             assert r.code == -9, (n, r.code, r.err)
             home.skep(*args)
             check_home(home, agent, want, n)
-        assert n > least, "every piece, and every event, was one"
+        assert n > least, "every item, and every event, was one"
 
 
-def test_two_migrations_at_once_double_nothing(home):
+def test_two_imports_at_once_double_nothing(home):
     source = home.dir / "source"
     want = foreign.lion(source)
     fill(home, "ann")

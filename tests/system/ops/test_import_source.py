@@ -12,14 +12,14 @@ import threading
 import lib
 from skepd_lib import faults_bin, host
 from test_backup import fill
-from test_import import digest, events, foreign, pieces, taken
+from test_import import digest, events, foreign, items, taken
 from test_ops_crash import armed, on_small_disk
 
 QUICK = ("--yes", "--dangerously-skip-backup")
 
 
 def apply(home, source, *more, code=0):
-    return pieces(home, "apply", source, *QUICK, *more, code=code)
+    return items(home, "apply", source, *QUICK, *more, code=code)
 
 
 def say(n, first=0):
@@ -53,7 +53,7 @@ def test_of_a_file_that_grew_only_what_is_new_comes(home):
     foreign.lines(path, say(3))
     assert taken(apply(home, path), "imported") == {"imported/talk": 3}
     add(path, json.dumps(say(1, 3)[0]) + "\n" + '{"id":"i4","role":"user","cont')
-    plan = pieces(home, "plan", path)[0]
+    plan = items(home, "plan", path)[0]
     assert (plan["state"], plan["records"], plan["added"]) == ("planned", 4, 1)
     got = apply(home, path, "--delete-source", code=1)[0]
     assert (got["state"], got["records"], got["added"]) == ("imported", 4, 1), got
@@ -123,7 +123,7 @@ def test_rows_that_are_only_in_the_log_come_too_and_grow(home):
     tell(1, ["m0", "m3", "n1"])
     assert (source / "state.db-wal").stat().st_size > 0
     before = exactly(source)
-    assert taken(pieces(home, "plan", source), "planned")["imported/b2"] == 3
+    assert taken(items(home, "plan", source), "planned")["imported/b2"] == 3
     assert taken(apply(home, source), "imported")["imported/b2"] == 3
     assert exactly(source) == before, "no file made, none changed, none seen as read"
     tell(2, ["m0", "m3", "n1", "n2"])
@@ -142,7 +142,7 @@ def test_a_plan_touches_neither_home_nor_source(home):
         kind(home.dir / "source" / kind.__name__)
     fill(home, "ann")
     before, there = exactly(home.path), exactly(home.dir / "source")
-    pieces(home, "plan", home.dir / "source")
+    items(home, "plan", home.dir / "source")
     assert exactly(home.path).keys() == before.keys(), "no log or lock is left"
     assert {k: v[:5] for k, v in exactly(home.path).items()} == {
         k: v[:5] for k, v in before.items()}
@@ -283,7 +283,7 @@ def test_everything_is_listed_whatever_it_is(home):
                      "CREATE VIRTUAL TABLE words USING fts5(t)",
                      [('"it\'s a ""table"""', (1,)), ("sqlitelike", (1,)), ("words", ("hi",))])
     (source / "broken.db").write_bytes(b"SQLite format 3\0" + b"\x5a" * 5000)
-    got = pieces(home, "plan", source)
+    got = items(home, "plan", source)
     named = {p["path"].split("#")[0].rsplit("/", 1)[1]: p for p in got}
     for name in ("notes.txt", "notes.txt-wal", "empty", "loop", "lost", "pipe", "sock",
                  "broken.db"):
@@ -343,7 +343,7 @@ def test_a_source_that_cannot_be_moved_stays_and_is_told(home):
     assert row == [("partial", 1)]
 
 
-def test_damaged_sources_never_stop_a_migration(home):
+def test_damaged_sources_never_stop_an_import(home):
     """Bytes of good sources are changed at random: every file is listed, what
     is taken can be read, and nothing crashes."""
     home.bin = pathlib.Path(faults_bin() or home.bin)
@@ -378,7 +378,7 @@ def test_damaged_sources_never_stop_a_migration(home):
 
 # -- no room
 
-def test_a_full_disk_stops_a_migration_and_the_next_finishes_it(home):
+def test_a_full_disk_stops_an_import_and_the_next_finishes_it(home):
     """Whatever it was doing when the disk was full: what is there is whole, the
     sources stay, and the same command finishes with nothing doubled."""
     source = home.dir / "source"

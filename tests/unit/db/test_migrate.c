@@ -65,7 +65,7 @@ static void note_progress(const struct db_migrating *m)
 	tellings++;
 }
 
-static void a_long_migration_is_told(void **state)
+static void a_long_migration_is_reported(void **state)
 {
 	static const struct db_migration steps[] = {
 		{"0001", "CREATE TABLE t (i)", false},
@@ -421,7 +421,7 @@ static void a_second_connection_keeps_the_locks_of_the_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EACH(a_long_migration_is_told),
+		EACH(a_long_migration_is_reported),
 		EACH(every_version_reaches_the_newest),
 		EACH(a_newer_file_is_refused_untouched),
 		EACH(a_newer_version_in_the_wal_is_refused_too),
