@@ -4,7 +4,7 @@
 #include "bench/bench.h"
 
 /*
- * Followers of one live run over HTTP, on a supervisor of their own: each reads
+ * Followers of one active run over HTTP, on a supervisor of their own: each reads
  * every event and checks that none is missing, while one connection asks for
  * plain pages. For the benchmarks of streams and of requests.
  */

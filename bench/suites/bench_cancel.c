@@ -172,8 +172,8 @@ static int run_cancel(struct bench_run *r, struct err *e)
 
 const struct bench bench_cancel = {
 	.name = "cancel",
-	.help = "from a cancel to the terminal row, among many live runs",
-	.about = "Starts skepd with --live runs that sleep, and cancels them "
+	.help = "from a cancel to the terminal row, among many active runs",
+	.about = "Starts skepd with --active runs that sleep, and cancels them "
 		 "one by one: the time from the request\nto the row that says "
 		 "cancelled, which is written when the process tree is proven "
 		 "gone. Then the\nsame with runs that ignore the message and "

@@ -97,7 +97,7 @@ static int run_stream(struct bench_run *r, struct err *e)
 
 const struct bench bench_stream = {
 	.name = "stream",
-	.help = "thousands of followers of a live run",
+	.help = "thousands of followers of an active run",
 	.about = "Starts skepd and a run that commits 10 events a second, and "
 		 "follows it with --followers\nconnections on the unix socket; "
 		 "each checks that it misses nothing. Then the same with\na "

@@ -24,7 +24,7 @@ static const char definition[] =
 	"{\"driver\":\"exec\",\"config\":{\"command\":[\"/bin/true\"],"
 	"\"stdin\":\"none\"}}";
 
-/* Between two runs: spare workers are made, and the namespaces of the run before
+/* Between two runs: preforked workers are made, and the namespaces of the run before
  * are torn down, or both would be part of the next run. */
 static void rest(void)
 {

@@ -10,7 +10,7 @@
  * Writers of one file wait in a queue. SQLite's own wait for the write lock
  * polls and sleeps, and a process that commits often keeps others out for
  * seconds. So each writer first takes a flock(2) on the directory of the file,
- * where the kernel wakes waiters in order of arrival; the kernel releases the
+ * where the kernel wakes waiters first in, first out; the kernel releases the
  * lock of a process that dies. Processes without the queue (LangGraph, the
  * sqlite3 shell) compete for SQLite's own lock as usual.
  */

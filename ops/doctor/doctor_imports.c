@@ -58,10 +58,10 @@ static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 	if (!realpath(path, full) || again(s, d, full))
 		return;
 	if (d->quick)
-		doctor_report(d, FINDING_foreign_state, full,
+		doctor_report(d, FINDING_importable_state, full,
 			      "%s keeps its state there", program);
 	else if (import_plan(&m, &why) == 0 && m.sum.planned > 0)
-		doctor_report(d, FINDING_foreign_state, full,
+		doctor_report(d, FINDING_importable_state, full,
 			      "%s keeps its state there; %" PRId64
 			      " items of it can be imported, %" PRId64
 			      " were before",

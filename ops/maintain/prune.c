@@ -25,7 +25,7 @@ struct job {
 	int64_t id, lo; /* of the current session */
 };
 
-/* --- gather: those that go are buried ----------------------------------- */
+/* --- gather: old sessions are marked ----------------------------------- */
 
 static bool is_busy(const struct prune_options *ask, const char *key)
 {

@@ -145,7 +145,7 @@ static int gc_dir(int top, const char *name, int64_t age)
 
 /* The messages of a plugin channel. The directory itself stays: the sandbox of
  * the plugin shows it. */
-static int sweep_channel(int top, const char *name, int64_t age)
+static int gc_channel(int top, const char *name, int64_t age)
 {
 	DIR *d = open_below(top, name);
 	int gone = 0;
@@ -170,7 +170,7 @@ int media_gc(const char *dir, int64_t age, struct err *e)
 		if (is_ours(f->d_name))
 			gone += gc_dir(dirfd(d), f->d_name, age);
 		else if (id_is(ID_CHANNEL, f->d_name))
-			gone += sweep_channel(dirfd(d), f->d_name, age);
+			gone += gc_channel(dirfd(d), f->d_name, age);
 	}
 	closedir(d);
 	return gone;

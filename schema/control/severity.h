@@ -56,7 +56,7 @@ enum health run_health(enum run_state state, const struct run_signs *s);
  * artifacts_status is NULL unless the agent's version requires files. */
 void run_classify(struct run_row *row, const struct run_signs *s);
 
-/* Takes one of its live runs, judged, into the group's row, which is as bad as
+/* Takes one of its active runs, judged, into the group's row, which is as bad as
  * its worst run; run NULL: none of them lives. */
 void invocation_classify(struct invocation_row *row, const struct run_row *run);
 

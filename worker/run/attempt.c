@@ -32,7 +32,7 @@
 #define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
 #define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
 #define GC_AGE_MS     600000
-#define SWEEP_RUNS    16 /* of an agent, between two sweeps by its runs */
+#define GC_RUNS       16 /* of an agent, between two times that they call gc */
 #define GC_MAX        1024
 
 /* Our own session and group, nothing inherited but the log. */
@@ -342,7 +342,7 @@ static void gc_some(struct run *r)
 	struct gc_result freed;
 	struct err e;
 
-	if (j->open && j->writer.run % SWEEP_RUNS == 0 &&
+	if (j->open && j->writer.run % GC_RUNS == 0 &&
 	    agent_gc(&j->file, GC_AGE_MS, GC_MAX, &freed, &e))
 		log_warn(LT("msg", "gc"), LT("why", e.text));
 }

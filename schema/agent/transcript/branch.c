@@ -285,7 +285,7 @@ static int mark_deleted(struct agent_file *f, int64_t id, int64_t keep,
 
 /*
  * One session that nobody wants any more: gone if no fork stands on it, else
- * buried with what its forks need. Then the same for the one that it stood on,
+ * marked as deleted, with what its forks need. Then the same for the one that it stood on,
  * if that was only kept for its sake.
  */
 static int delete_up(struct agent_file *f, struct session_row s,

@@ -20,7 +20,7 @@
 #define RETENTION_OPTIONS(F, S)                                        \
 	F(S, i64, deliveries_before) /* their end; 0: all stay; that \
 					of messages between sessions too */ \
-	F(S, i64, inbound_before)    /* their arrival; likewise */     \
+	F(S, i64, inbound_before)    /* when received; likewise */     \
 	F(S, i64, dead_before)       /* dead ones of both; likewise */
 SHAPE_DECLARE(retention_options, RETENTION_OPTIONS);
 

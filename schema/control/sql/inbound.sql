@@ -119,7 +119,7 @@ SELECT id, sha256, bytes FROM media WHERE id > :id ORDER BY id LIMIT 1;
 SELECT coalesce(sum(size), 0) AS bytes FROM media INDEXED BY media_size;
 
 -- query media_in_use -> (owner text)
--- Messages whose attachments a live run has, also one that was retried; and the
+-- Messages whose attachments an active run has, also one that was retried; and the
 -- runs that have their own.
 SELECT DISTINCT u.owner FROM run r
   JOIN run_input i ON i.run = r.id

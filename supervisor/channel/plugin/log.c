@@ -24,7 +24,7 @@ struct plugin_log {
 	int fd;
 	int handles;   /* that are not closed yet */
 	size_t taken;  /* bytes read in this window */
-	int64_t since; /* uv_now of the start of the slice */
+	int64_t since; /* uv_now of the start of the window */
 	bool discard;  /* further output is dropped */
 	struct home_path path;
 };

@@ -65,7 +65,7 @@ class Case:
             try:
                 return call()
             except (OSError, http.client.HTTPException):
-                self.revive()
+                self.restart_all()
             except Refused as e:
                 if e.status < 500:
                     raise
@@ -74,7 +74,7 @@ class Case:
                 raise AssertionError("nobody answers: " + self.host.log()[-2000:])
             time.sleep(0.02)
 
-    def revive(self):
+    def restart_all(self):
         if self.host.process.poll() is not None:
             self.deaths += 1
             self.host.start()

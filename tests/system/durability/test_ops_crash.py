@@ -269,7 +269,7 @@ def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
         }
         try prune "$SKEP" state prune --keep-n 0
         try vacuum "$SKEP" state vacuum
-        try slices "$SKEP" state vacuum --incremental
+        try batches "$SKEP" state vacuum --incremental
         try null "$SKEP" state redact --keep-days 1
         try backup "$SKEP" backup create -o $SMALL/b.tar
         try restore "$SKEP" backup restore b.tar --to $SMALL/new

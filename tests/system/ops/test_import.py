@@ -229,7 +229,7 @@ def test_a_supervisor_may_run(home):
 
 def found(home, *more, code=0):
     got = home.skep("doctor", "--json", *more, code=code).lines
-    return {f["subject"]: f for f in got if f["finding"] == "foreign_state"}
+    return {f["subject"]: f for f in got if f["finding"] == "importable_state"}
 
 
 def test_the_doctor_finds_state_of_others_and_imports_it(home):

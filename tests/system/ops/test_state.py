@@ -220,12 +220,12 @@ def test_old_content_can_be_emptied(home):
 def test_checkpoint_empties_the_log_or_says_busy(home):
     fill(home, "ann")
     wal = home.path / "agents" / "ann" / "agent.sqlite-wal"
-    keeper = sqlite3.connect(home.agent_db("ann"))
-    keeper.execute("SELECT count(*) FROM event").fetchall()
+    reader = sqlite3.connect(home.agent_db("ann"))
+    reader.execute("SELECT count(*) FROM event").fetchall()
     home.skep("session", "append", "s", "three", "--agent", "ann")
     assert wal.stat().st_size > 0
-    keeper.execute("BEGIN")
-    keeper.execute("SELECT count(*) FROM event").fetchall()
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM event").fetchall()
     home.skep("session", "append", "s", "four", "--agent", "ann")
     got = home.skep("state", "checkpoint", "--agent", "ann", "--json").lines[0]
     assert got["busy"] and got["log_frames"] > 0, got
@@ -238,35 +238,35 @@ def test_checkpoint_empties_the_log_or_says_busy(home):
                            "--json").lines[-1]["readers"]
         assert two["pinned_frames"] > one["pinned_frames"], (one, two)
         assert one["age_ms"] < two["age_ms"] < two["process_ms"], (one, two)
-    keeper.rollback()
+    reader.rollback()
     got = home.skep("state", "checkpoint", "--agent", "ann", "--json").lines[0]
     assert not got["busy"] and wal.stat().st_size == 0, got
-    keeper.close()
+    reader.close()
 
 
 def test_every_mode_of_a_checkpoint_says_what_it_did(home):
     fill(home, "ann")
     # somebody has the file open: the last one to close would empty the log
-    keeper = sqlite3.connect(home.agent_db("ann"))
-    keeper.execute("SELECT count(*) FROM event").fetchall()
+    reader = sqlite3.connect(home.agent_db("ann"))
+    reader.execute("SELECT count(*) FROM event").fetchall()
 
     def one(mode):
         return home.skep("state", "checkpoint", "--agent", "ann", "--mode", mode,
                          "--json").lines[0]
     for mode in ("full", "restart", "truncate"):
-        keeper.rollback()
+        reader.rollback()
         home.skep("session", "append", "s", mode, "--agent", "ann")
         got = one(mode)
         assert not got["busy"] and got["log_frames"] == got["checkpointed"], (mode, got)
         assert (got["log_frames"] == 0) == (mode == "truncate"), (mode, got)
         home.skep("session", "append", "s", mode, "--agent", "ann")
-        keeper.execute("BEGIN")
-        keeper.execute("SELECT count(*) FROM event").fetchall()
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM event").fetchall()
         home.skep("session", "append", "s", "behind", "--agent", "ann")
         got = one(mode)
         assert got["busy"], (mode, got)
         assert 0 < got["checkpointed"] < got["log_frames"], (mode, got)
-    keeper.close()
+    reader.close()
 
 
 def test_upkeep_does_not_keep_a_run_waiting(home):
@@ -380,7 +380,7 @@ def test_every_act_of_an_operator_is_in_the_audit_table(home):
     assert json.loads(detail)["from"] == str(home.path)
 
 
-def test_skepd_tends_its_files_by_itself(home):
+def test_skepd_maintains_its_files_by_itself(home):
     h = host(home)
     h.down()
     config = json.loads((home.path / "skep.json").read_text())

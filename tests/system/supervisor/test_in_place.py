@@ -217,7 +217,7 @@ def test_a_supervisor_without_its_socket_can_be_stopped(home):
     assert "no supervisor" in home.refused(69, "status")
 
 
-def test_a_live_runs_lost_file_is_named(home):
+def test_an_active_runs_lost_file_is_named(home):
     """By doctor and by commands that need the file; the supervisor goes on,
     and what was acknowledged before stays."""
     host = skepd_lib.Host(home).start()

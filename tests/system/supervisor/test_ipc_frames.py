@@ -112,7 +112,7 @@ def descriptors(d):
 
 
 def settled(d):
-    """Descriptors once spare workers are there: the same in a row."""
+    """Descriptors once preforked workers are there: the same in a row."""
     seen = []
 
     def same():

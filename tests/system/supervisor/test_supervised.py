@@ -96,7 +96,7 @@ def test_an_agents_file_is_moved_and_purged_through_the_supervisor(home):
         "agent.add", "agent.file", "agent.rm", "agent.purge"]
 
 
-def test_an_agent_with_a_live_run_keeps_its_file(home):
+def test_an_agent_with_an_active_run_keeps_its_file(home):
     home.skep("agent", "add", "a", "--driver", "script", "--set",
               'config={"steps":[{"sleep_ms":60000}]}')
     up(home)

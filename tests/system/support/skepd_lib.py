@@ -198,10 +198,10 @@ class Host:
                 assert before[1] == after[0], (run, moves)
             assert moves[-1][1] == state, (run, moves)
             starts = sum(m[1] == "starting" for m in moves)
-            stillborn = min(3, sum(
+            failed_starts = min(3, sum(
                 m[:2] == ("ending", "queued") and
                 m[2] in ("spawn_failed", "start_timeout") for m in moves))
-            assert starts == attempt + stillborn, (run, attempt, moves)
+            assert starts == attempt + failed_starts, (run, attempt, moves)
             assert attempt <= most, (run, attempt, most, moves)
         for path in sorted((self.home.path / "agents").glob("*/agent.sqlite")):
             if q(path, "PRAGMA user_version")[0][0]:

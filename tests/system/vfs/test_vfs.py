@@ -138,7 +138,7 @@ def test_a_file_is_listed_and_a_snapshot_needs_no_sign(home):
     assert "no namespace other" in home.refused(66, "vfs", "diff", "a", "other")
 
 
-def test_fsck_finds_and_mends_a_planted_fault(home):
+def test_fsck_finds_and_repairs_a_planted_fault(home):
     agent(home)
     home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
     assert home.skep("vfs", "fsck", "a", "--json").lines == [

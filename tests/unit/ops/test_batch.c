@@ -65,7 +65,7 @@ static int count_batch(struct sql *on, int64_t count, void *arg, struct err *e)
 static int64_t all_batchs(int64_t n, int64_t each_ns, int64_t slow)
 {
 	struct batch s = BATCH_BEGIN;
-	int64_t slices = 0, sum = 0;
+	int64_t batches = 0, sum = 0;
 	struct err e;
 	int got;
 
@@ -82,10 +82,10 @@ static int64_t all_batchs(int64_t n, int64_t each_ns, int64_t slow)
 		assert_true(got >= 0);
 		assert_false(sql_in_transaction(db));
 		sum += got;
-		slices++;
+		batches++;
 	} while (got > 0);
 	assert_int_equal(sum, n);
-	return slices;
+	return batches;
 }
 
 static void no_batch_is_longer_than_its_limit(void **state)

@@ -113,7 +113,8 @@ static void a_path_is_made_on_demand_and_collected(void **state)
 	assert_string_equal(content_of(newer), "two");
 }
 
-static void files_of_a_plugin_are_swept_and_its_directory_stays(void **state)
+static void files_of_a_plugin_are_collected_and_its_directory_stays(
+	void **state)
 {
 	struct id channel = id_new(ID_CHANNEL), message = id_new(ID_DELIVERY);
 	const char *top = temp_join(&dir, "media/plugin");
@@ -161,7 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(attachments_go_with_their_session),
 		TEST(a_path_is_made_on_demand_and_collected),
-		TEST(files_of_a_plugin_are_swept_and_its_directory_stays),
+		TEST(files_of_a_plugin_are_collected_and_its_directory_stays),
 		TEST(half_a_file_is_never_taken_for_the_whole),
 	};
 
