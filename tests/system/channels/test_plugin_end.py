@@ -86,13 +86,15 @@ def test_many_that_do_not_listen_cost_the_next_skepd_little(home):
 
 # It has a child that its shim and skepd may not signal, and ends itself.
 HELD = r'''
-import os, sys
+import os, sys, time
 if not os.path.exists(sys.argv[1]):
     pid = os.fork()
     if pid == 0:
         os.closerange(0, 3)
         os.execvp("setpriv", ["setpriv", "--reuid", "65534", "--clear-groups",
                               "sleep", "1000"])
+    while os.stat("/proc/%d" % pid).st_uid != 65534:
+        time.sleep(0.01)
     open(sys.argv[1], "w").write("%d" % pid)
     sys.exit(3)
 sys.stdin.read()
