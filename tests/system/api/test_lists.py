@@ -85,7 +85,7 @@ def test_wrong_pages_are_refused_in_the_same_words(home):
             assert said.startswith("limit: "), said
             said = home.refused(64, *words, "--limit", wrong)
             assert "--limit: " in said, said
-        assert "from 1 on" in home.refused(64, *words, "--limit", "0")
+        assert "the minimum is 1" in home.refused(64, *words, "--limit", "0")
         assert "between 1 and 1000" in refused(h, path + "?limit=1001")
     gone = "dlv_" + WRONG
     assert refused(h, "deliveries?before=" + gone) in \
@@ -98,7 +98,7 @@ def test_every_limit_is_a_number_from_one_on(home):
                   ("backup", "ls"), ("invocation", "ls"), ("session", "ls"),
                   ("session", "search", "x"), ("state", "ls"),
                   ("vfs", "search", "x", "y"), ("msg", "read", "a")):
-        assert "from 1 on" in home.refused(64, *words, "--limit", "0"), words
+        assert "the minimum is 1" in home.refused(64, *words, "--limit", "0"), words
 
 
 def test_events_can_begin_now(home):
