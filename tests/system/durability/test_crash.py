@@ -208,7 +208,7 @@ def make(point, config):
 
 
 # These are on the way of a worker that was forked for its run, as well.
-STARTING = ("spawner_", "worker_before_open", "step_")
+STARTING = ("spawner_", "worker_before_open", "txn_")
 # Those of operators' commands are tried by test_ops_crash.py.
 OPERATIONS = ("backup_", "restore_", "import_", "prune_", "vacuum_")
 
