@@ -150,6 +150,10 @@ void json_add(struct buf *b, const cJSON *v)
 	const cJSON *up[CJSON_NESTING_LIMIT];
 	int depth = 0;
 
+	if (!v) {
+		json_add_null(b);
+		return;
+	}
 	for (;;) {
 		if (depth > 0 && cJSON_IsObject(up[depth - 1]))
 			json_key(b, v->string);

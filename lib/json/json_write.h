@@ -62,7 +62,7 @@ void json_add_raw(struct buf *b, const char *json);
  * becomes a JSON string. The result is one line. */
 void json_add_stored(struct buf *b, const char *text);
 
-/* The compact text of a parsed value. */
+/* The compact text of a parsed value; NULL is written as null. */
 void json_add(struct buf *b, const struct cJSON *v);
 
 /* An object with every field of the shape, in order; NULL as null, blobs as

@@ -73,9 +73,9 @@ static void add_visible(struct namespaces_plan *s, const char *path, bool write)
 	s->nvisible++;
 }
 
-static bool is_between(const char *cover, const char *dir, const char *path)
+static bool is_between(const char *mask, const char *top, const char *path)
 {
-	return path_is_below(path, cover) && !path_is_below(dir, cover);
+	return path_is_below(path, mask) && !path_is_below(top, mask);
 }
 
 /* Whether the path is visible as a part of `dir`, since nothing between them is

@@ -225,8 +225,8 @@ int envelope_write(const struct inflight *p, struct buf *out, struct err *e)
 {
 	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
 	const cJSON *event = cJSON_GetObjectItem(body, "event");
-	const char *request = json_text(body, "request_id", NULL);
 	const cJSON *json = cJSON_GetObjectItem(body, "json");
+	const char *request = json ? json_text(body, "request_id", NULL) : NULL;
 	int rc = 0;
 
 	if (!body)

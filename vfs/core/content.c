@@ -292,6 +292,8 @@ int data_drop(struct vfs *v, struct node *n, struct err *e)
 
 int data_keep_lower(struct vfs *v, struct node *n, struct err *e)
 {
+	if (node_save_undo(v, n, e))
+		return -1;
 	for (int64_t idx = 0; idx * VFS_CHUNK < n->lower_size; idx++) {
 		struct part all = {idx, 0, used_of(n->size, idx)};
 		int64_t blob;

@@ -145,7 +145,7 @@ class Attack:
     def finish(self):
         assert self.s.get("/v1/health")["pid"] == self.pid
         # a refused request must not undo those that came with it
-        assert "could not be committed" not in self.s.log()
+        assert "commit failed" not in self.s.log()
         self.s.stop()
 
 

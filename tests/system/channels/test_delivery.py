@@ -247,7 +247,7 @@ def test_a_full_disk_loses_no_answer_and_sends_nothing_twice(home):
         except Refused as e:
             return e.status in (500, 507)
     lib.eventually(refuses, 30, "a refusal")
-    failures = lambda: h.log().count("could not be committed")
+    failures = lambda: h.log().count("commit failed")
     before = failures()
     go.set()
     lib.eventually(lambda: failures() > before + 1, 30, "answers that cannot be kept")

@@ -50,6 +50,20 @@ def test_the_python_example_brings_and_sends(home):
     assert not [p for p in home._survivors() if not Host.is_zombie(p)]
 
 
+def test_any_body_of_a_message_reaches_a_plugin(home):
+    """Without "json" it is no response to a request, whatever it is called."""
+    h = host(home)
+    outbox = home.dir / "out"
+    plugin(h, "post", sys.executable, EXAMPLES / "mailbox.py", agent="echo",
+           outbox=str(outbox))
+    bodies = [{"request_id": "x"}, {"request_id": "x", "text": "t"},
+              {"request_id": "x", "json": None}, {"json": 1}, {"request_id": 5}]
+    for body in bodies:
+        h.call("POST", "/v1/deliveries", {"channel": "post", "body": body})
+    delivered(h, len(bodies), channel="post")
+    h.down()
+
+
 def test_what_comes_while_skepd_goes_down_is_brought_again(home):
     h = host(home)
     echo(h)

@@ -35,7 +35,7 @@ def test_nothing_is_acknowledged_into_a_deleted_control_plane(home):
     assert "stop skep" in home.refused(74, "up")
     assert not home.control.exists()
     assert host.process.poll() is None
-    lib.eventually(lambda: "not in its place" in host.log(), what="a log line")
+    lib.eventually(lambda: "is missing or was replaced" in host.log(), what="a log line")
     home.skep("down")
     assert host.process.wait(lib.HANG) == 0
 
@@ -73,9 +73,9 @@ def test_a_control_plane_that_comes_back_is_used_again(home):
     move(home.control, aside)
     assert "deleted or replaced" in refused(
         host, "POST", "/v1/runs", {"agent": "a", "prompt": "x"})
-    lib.eventually(lambda: "not in its place" in host.log(), what="a log line")
+    lib.eventually(lambda: "is missing or was replaced" in host.log(), what="a log line")
     move(aside, home.control)
-    lib.eventually(lambda: "in its place again" in host.log(),
+    lib.eventually(lambda: "is back at its path" in host.log(),
                    what="a log line")
     assert host.until(host.submit("a"))["state"] == "succeeded"
     assert host.down() == 0
@@ -96,7 +96,7 @@ def test_a_log_or_an_index_that_is_lost_alone_is_noticed(home):
         os.rename(aside, name)
         lib.eventually(lambda: not refused(
             host, "PUT", "/v1/agents/b", {"driver": "script"}),
-            what="the file in its place again")
+            what="the file is back at its path")
     os.unlink(str(home.agent_db("a")) + "-shm")
     host.call("POST", "/v1/runs/%s/messages" % run, {"text": "hello"})
     row = host.until(run, *skepd_lib.OVER)
@@ -197,7 +197,7 @@ def test_a_lost_log_is_saved_before_a_supervisor_is_killed(home):
     host = skepd_lib.Host(home).start()
     host.script("kept", {"event": {"type": "note"}})
     os.unlink(str(home.control) + "-wal")
-    lib.eventually(lambda: "the lost log was saved" in host.log(),
+    lib.eventually(lambda: "the deleted WAL was saved" in host.log(),
                    what="a log line")
     host.kill()
     host.start()

@@ -2,6 +2,7 @@
 
 #include "schema/agent/transcript/branch.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define COMPACTIONS 4            /* in a row, without an answer in between */
@@ -24,8 +25,20 @@ static size_t size_of(const struct chat_item *it)
 	return n;
 }
 
+/* Of the items from the n-th on. An answer stands before messages that are older
+ * than it and that its request did not contain (history.h). */
+static int64_t least_seq(const struct chat_history *h, int n)
+{
+	int64_t least = INT64_MAX;
+
+	for (int i = n; i < h->n; i++)
+		if (h->items[i].seq < least)
+			least = h->items[i].seq;
+	return least;
+}
+
 /* How many of the oldest items go: half of what there is, by size; the last one
- * stays. */
+ * stays, and so does an answer whose later messages stay. */
 static int how_many(const struct chat_history *h)
 {
 	size_t all = 0, gone = 0;
@@ -35,6 +48,8 @@ static int how_many(const struct chat_history *h)
 		all += size_of(&h->items[i]);
 	while (n < h->n - 1 && gone * 2 < all)
 		gone += size_of(&h->items[n++]);
+	while (n > 0 && least_seq(h, n) < h->items[n - 1].seq)
+		n--;
 	return n;
 }
 
@@ -148,7 +163,7 @@ int chat_compact(struct chat *x, const struct chat_history *h, const char *why,
 	if (rc == 0 && summary.n == 0)
 		add_short(&summary, h, n);
 	if (rc == 0) {
-		c.upto = h->items[n].seq - 1;
+		c.upto = least_seq(h, n) - 1;
 		c.summary = summary.p;
 		rc = session_compact(&x->run->transcript.writer, &c, &ref, e);
 		transcript_changed(&x->run->transcript);
