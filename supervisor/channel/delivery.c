@@ -255,8 +255,10 @@ static int write_counts(struct supervisor *s, struct err *e)
  * twice. */
 static void clear_counts(struct supervisor *s)
 {
-	for (struct channel *c = s->channels->first; c; c = c->next)
-		c->delivered = c->failed = c->dead[0] = 0;
+	for (struct channel *c = s->channels->first; c; c = c->next) {
+		c->delivered = c->failed = 0;
+		c->dead[0] = '\0';
+	}
 }
 
 /* If the commit failed, the outcomes are recorded again. */
