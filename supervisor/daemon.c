@@ -363,7 +363,7 @@ static void stop(struct supervisor *s)
 {
 	struct err e;
 
-	s->stopping = true; /* no run is started any more */
+	s->stopping = true; /* no further run is started */
 	channels_stop(s);
 	if (s->api)
 		api_stop(s->api);

@@ -91,8 +91,8 @@ const struct bench bench_fuse = {
 			{"big-mb", "N",
 			 "size of the big file (default 4096; 0: none)"},
 			{0}},
-	/* many short rounds: the scheduler chooses anew where client and server
-	 * run, which matters more than anything else */
+	/* Many short rounds: in each one the scheduler may place client and
+	 * server on other processors, which matters most. */
 	.seconds = 0.1,
 	.rounds = 15,
 	.run = run_fuse,

@@ -158,7 +158,8 @@ static int one_file(struct import_run *m, struct err *e)
 	}
 	rc = dispatch(m, e);
 	if (!rc && m->sum.items == before)
-		import_unknown(m, NULL, 0, "nothing in it stands by itself");
+		import_unknown(m, NULL, 0,
+			       "the file contains no records of its own");
 	if (!rc && m->run && m->after && m->file->claimed && !m->file->failed)
 		rc = remove_source(m, e);
 	return rc;

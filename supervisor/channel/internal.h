@@ -27,7 +27,7 @@ struct channels {
 	bool cleanup;    /* expired leases and deliveries may exist … */
 	bool orphans;    /* … and deliveries of deleted channels */
 	struct channel_media media;
-	bool draining;          /* no delivery is claimed any more */
+	bool draining;          /* claims no more deliveries */
 	int64_t drain_until_ms; /* uv_now at which the loop ends in any case */
 	bool closing;
 };

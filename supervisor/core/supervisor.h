@@ -44,7 +44,7 @@ struct supervisor {
 	int64_t epoch, started_at;
 	char boot_id[40];
 	bool host_changed; /* the host's log has new rows */
-	bool stopping;     /* no run is started any more */
+	bool stopping;     /* no further run is started */
 	bool read_only;    /* started without disk space (full_disk.h) */
 	/* skepd is to restart, since there is space now */
 	bool restart_for_space;

@@ -30,9 +30,9 @@ static void free_queued(struct queued_request *w)
 	free(w);
 }
 
-/* length of the placeholder, which the spawner overwrites with the id */
-#define ROOM 47
-static char placeholder[] = SPAWN_MARKER
+/* bytes after "=", which the spawner overwrites with the id of the process */
+#define MARKER_ID_BYTES 47
+static char marker_variable[] = SPAWN_MARKER
 	"=...............................................";
 
 /* The environment with a marker that is long enough for any id. */
@@ -50,7 +50,7 @@ static char **marked_env(void)
 		if (strncmp(environ[i], SPAWN_MARKER "=",
 			    sizeof SPAWN_MARKER) != 0)
 			env[k++] = environ[i];
-	env[k] = placeholder;
+	env[k] = marker_variable;
 	return env;
 }
 
@@ -62,9 +62,11 @@ static int run_spawner(int fd, pid_t *pid, struct err *e)
 	posix_spawn_file_actions_t actions;
 	int rc;
 
-	static_assert(sizeof placeholder == sizeof SPAWN_MARKER + 1 + ROOM,
+	static_assert(sizeof marker_variable ==
+			      sizeof SPAWN_MARKER + 1 + MARKER_ID_BYTES,
 		      "the marker has room for a run's id");
-	static_assert(ROOM == SPAWN_RUN - 1, "as much as the wire has");
+	static_assert(MARKER_ID_BYTES == SPAWN_RUN - 1,
+		      "as much as the wire has");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd, SPAWN_FD);
 	rc = posix_spawn(pid, path.text, &actions, NULL, argv, env);

@@ -7,13 +7,13 @@
 #include <stdbool.h>
 
 /*
- * A channel is removed with what came in on it and its conversations; what was
- * to go out stays, and keeps its address instead of the conversation. What waits
- * is dead, and what nobody knows waits for a person: another channel of that name
- * sends none of it unasked. These may be very many rows, so it is done a few at a
- * time and inside the caller's transactions: the channel is marked first
- * (disabled, its state is `deleting`), and its row goes last. Whoever dies in
- * between, the mark says that there is something left to do.
+ * Deletes a channel with its inbound messages and conversations. Its deliveries
+ * stay and keep their address instead of the conversation: pending ones become
+ * dead, and unknown ones need a review, so that a new channel of the same name
+ * sends none of them. There may be very many rows. They are therefore changed in
+ * small batches inside the caller's transactions: first the channel is marked
+ * (disabled, with the state `deleting`), and its own row is deleted last. If
+ * skepd dies in between, the mark shows that the deletion is not complete.
  */
 #define CHANNEL_DELETING "deleting"
 
