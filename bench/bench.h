@@ -9,17 +9,17 @@
 #include <stdint.h>
 
 /*
- * skep-bench: one program, one file a benchmark. bench/bench_NAME.c defines
- * `const struct bench bench_NAME` and benches.def has the line BENCH(NAME);
- * options, progress, Ctrl-C, JSON, CSV, the report and the environment are the
- * frame's. A benchmark
+ * skep-bench: one program, one file per benchmark. bench/suites/bench_NAME.c
+ * defines `const struct bench bench_NAME`, and benches.def has the line
+ * BENCH(NAME). The harness handles options, progress, Ctrl-C, JSON, CSV, the
+ * report and the environment. A benchmark
  *
  *   1. describes its cases (ours, reference, peers, limits) as bench_case,
- *   2. has them run in interleaved rounds by bench_interleave, and
- *   3. states its metrics (bench_metric), pictures (bench_plot) and what it
- *      found in words (bench_print).
+ *   2. runs them in interleaved rounds with bench_interleave, and
+ *   3. states its metrics (bench_metric), plots (bench_plot) and conclusions
+ *      (bench_print).
  *
- * Benchmarks that do not fit cases use the pieces: bench_stopped, bench_dir,
+ * Benchmarks that do not consist of cases use bench_stopped, bench_dir and
  * bench_progress.
  */
 struct bench_run;
@@ -34,7 +34,8 @@ struct bench {
 	const char *name;
 	const char *help;  /* one line, for `skep-bench list` */
 	const char *about; /* for --help: what is measured, and how */
-	const struct bench_option *options; /* own ones, ends with {0}; or 0 */
+	const struct bench_option *options; /* its own options, ends with {0};
+					     * or 0 */
 	double seconds; /* of one case in one round, unless --seconds */
 	int rounds;
 	int (*run)(struct bench_run *r, struct err *e);
@@ -46,16 +47,18 @@ double bench_seconds(const struct bench_run *r);
 int bench_rounds(const struct bench_run *r);
 /* A short pass for correctness (--quick): small sizes, one round. */
 bool bench_is_quick(const struct bench_run *r);
-/* Ctrl-C came: end the measurement, report what there is. */
+/* Ctrl-C was pressed: end the measurement, report the results so far. */
 bool bench_stopped(const struct bench_run *r);
-/* An own option's value ("" for a switch), or NULL. */
+/* The value of an own option ("" for a switch), or NULL. */
 const char *bench_option(const struct bench_run *r, const char *name);
 int64_t bench_option_i64(
 	const struct bench_run *r, const char *name,
-	int64_t other); /* ends the program if it is no number */
-/* A new empty directory below --dir, removed at the end. */
+	int64_t other); /* ends the program if it is not a number */
+/* Creates an empty directory below --dir, which is deleted at the end. */
 const char *bench_dir(struct bench_run *r, const char *name);
-void bench_dir_remove(struct bench_run *r, const char *path); /* sooner */
+void bench_dir_remove(struct bench_run *r,
+		      const char *path); /* earlier than at the
+							       * end */
 /* done of total (any unit); `what` is shown. Cheap: call it often. */
 void bench_progress(struct bench_run *r, const char *what, double done,
 		    double total);
@@ -66,22 +69,23 @@ struct bench_sample { /* one case in one round; zeroed by the harness */
 	double value; /* usually operations per second */
 	struct histogram wait; /* ns of each operation, if it is measured */
 	int64_t operations;    /* for the figures per operation */
-	struct usage {         /* filled by the harness, children included */
+	struct usage {         /* set by the harness, including children */
 		double cpu_s;
 		int64_t switches; /* context switches, of both kinds */
 		int64_t written;  /* bytes handed to the disk */
 	} usage;
-	double more[4]; /* whatever else the benchmark counts */
+	double more[4]; /* other counts of the benchmark */
 };
 
-/* So far, of this process and of children that are over; and since then. */
+/* The usage so far, of this process and of its ended children; and since
+ * then. */
 struct usage bench_usage(void);
 struct usage bench_usage_since(struct usage was);
 
 struct bench_case {
 	const char *name; /* "ours", "reference", … */
 	/* Measures for bench_seconds(r). -1 ends the benchmark. ERR_UNSUPPORTED
-	 * drops the case with a word: a peer that is not there. */
+	 * skips the case with a message: a peer is not installed. */
 	int (*measure)(struct bench_run *r, void *arg, struct bench_sample *out,
 		       struct err *e);
 	void *arg;
@@ -98,8 +102,9 @@ struct bench_result {
 	struct usage usage; /* sums */
 };
 
-/* One warm-up, then bench_rounds(r) rounds; in each, every case once, in an
- * order that turns. `results` has n. After Ctrl-C: what there is, and 0. */
+/* One warm-up, then bench_rounds(r) rounds; each round runs every case once, in
+ * rotating order. `results` has n elements. After Ctrl-C: the results so far,
+ * and 0. */
 int bench_interleave(struct bench_run *r, const struct bench_case *cases,
 		     size_t n, struct bench_result *results, struct err *e);
 
@@ -115,10 +120,10 @@ struct bench_metric {
 	double against_value;
 };
 
-/* ratio is made so that more than 1 means that we are better. */
+/* A ratio above 1 means that skep is better. */
 void bench_metric(struct bench_run *r, const struct bench_metric *m);
 
-/* A sentence about what was found; on the screen and in the report. */
+/* A sentence about the result, for the terminal and the report. */
 void bench_print(struct bench_run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -147,7 +152,7 @@ struct bench_plot {
 };
 
 void bench_plot(struct bench_run *r, const struct bench_plot *p);
-/* The distribution of waiting times, a curve a result. */
+/* The distribution of latencies, one curve per result. */
 void bench_plot_waits(struct bench_run *r, const char *title,
 		      const struct bench_result *results, size_t n);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LINES_MAX 4096
-#define SURE      0.05 /* below it we say that a difference is real */
+#define SURE      0.05 /* below it a difference counts as real */
 
 struct line {
 	cJSON *json;
@@ -92,10 +92,10 @@ static void print_pair(const struct line *a, const struct line *b)
 	double p = samples_p_same(&a->samples, &b->samples);
 	bool less = json_bool(a->json, "less_is_better", false);
 	double better = was > 0 && is > 0 ? (less ? was / is : is / was) : 1;
-	const char *word = "no difference that can be told";
+	const char *word = "no significant difference";
 
 	if (a->samples.n < 4 || b->samples.n < 4)
-		word = "too few rounds to tell";
+		word = "too few rounds to compare";
 	else if (p < SURE)
 		word = better > 1 ? "better" : "worse";
 	printf("  %-44s %12.5g %12.5g %7.2f×  p=%.3f  %s\n", a->key, was, is,

@@ -4,12 +4,12 @@
 #include "bench/bench.h"
 #include "lib/base/arena.h"
 
-/* What the files of the harness share: the state of a run, and what benchmarks
- * have said so far. Benchmarks themselves include bench/bench.h only. */
+/* Shared by the files of the harness: the state of a run, and the results so
+ * far. Benchmarks themselves include only bench/bench.h. */
 
 enum bench_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
 
-struct kept_plot { /* a bench_plot whose texts and points are the arena's */
+struct kept_plot { /* a bench_plot whose texts and points are in the arena */
 	struct bench_plot plot;
 	struct kept_plot *next;
 };
@@ -40,7 +40,7 @@ struct kept_text {
 	struct kept_text *next;
 };
 
-/* All that one benchmark had to say; lists in the order of saying. */
+/* All results of one benchmark, in order. */
 struct kept {
 	const struct bench *bench;
 	struct kept_metric *metrics, **metrics_end;
@@ -64,9 +64,9 @@ struct env {
 };
 
 struct bench_run {
-	struct arena arena; /* holds everything that was said */
+	struct arena arena; /* contains all results */
 	const char *dir;
-	char work[512]; /* our directory below dir; "" until it is needed */
+	char work[512]; /* our directory below dir; "" until it is used */
 	double seconds;
 	int rounds;
 	bool quick;
@@ -88,21 +88,22 @@ struct bench_run {
 
 #define NOISE 0.15
 
-/* env.c: what the numbers depend on. */
+/* env.c: the environment of the measurement. */
 void env_read(struct env *env, const char *dir, struct arena *a);
 void env_json(const struct env *env, struct buf *out);
 
 /* emit.c */
 void output_metric(struct bench_run *r, const struct kept_metric *k);
 void output_finish(
-	struct bench_run *r); /* text tables and words; CSV nothing */
+	struct bench_run *r); /* tables and sentences; nothing for CSV */
 
 /* report.c, plot.c */
 int report_write(struct bench_run *r, struct err *e);
 int report_plots(struct bench_run *r, struct err *e);
-void plot_style(struct buf *out); /* for the page that has figures */
+void plot_style(struct buf *out); /* for a page with figures */
 void plot_figure(const struct bench_plot *p, struct buf *out);
-void plot_file(const struct bench_plot *p, struct buf *out); /* a whole SVG */
+void plot_file(const struct bench_plot *p, struct buf *out); /* a complete
+							      * SVG */
 void html_text(struct buf *out, const char *text);
 
 /* compare.c, bench/peers/peers.c: commands that measure nothing. */

@@ -1,5 +1,5 @@
-/* Rounds of cases, one after the other, so that whatever else the machine does
- * hits all of them alike. */
+/* Runs cases in rounds, one after the other, so that other load affects all of
+ * them alike. */
 #include "bench/harness.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static void add_sample(struct bench_result *to, const struct bench_sample *s)
 	to->usage.written += s->usage.written;
 }
 
-/* 0, or -1; a case that is not supported here is marked and said. */
+/* 0, or -1; a case that is not supported here is marked and reported. */
 static int measure_case(struct bench_run *r, const struct bench_case *c,
 			struct bench_result *to, bool warm_up, struct err *e)
 {
@@ -111,7 +111,7 @@ int bench_interleave(struct bench_run *r, const struct bench_case *cases,
 		results[i] = (struct bench_result){.name = cases[i].name};
 	for (size_t round = 0; round < rounds; round++)
 		for (size_t i = 0; i < n; i++, done++) {
-			size_t k = (i + round) % n; /* the order turns */
+			size_t k = (i + round) % n; /* the order rotates */
 
 			bench_progress(r, cases[k].name, (double)done,
 				       (double)(rounds * n));

@@ -1,4 +1,4 @@
-/* skep-bench: options, and which benchmark to run. */
+/* skep-bench: options, and the selection of the benchmark. */
 #include "bench/harness.h"
 #include "lib/base/text.h"
 
@@ -67,7 +67,7 @@ static void usage(void)
 	list_benches();
 	printf("\nOptions of every benchmark:\n");
 	print_options(common);
-	printf("\n`skep-bench BENCHMARK --help` tells more.\n");
+	printf("\n`skep-bench BENCHMARK --help` describes a benchmark.\n");
 }
 
 static void help(const struct bench *b)
@@ -96,7 +96,7 @@ static int read_seconds(const char *text, double *out, struct err *e)
 	if (*text && !*end && *out >= 0.01 && *out <= 3600)
 		return 0;
 	return err_set(e, ERR_USAGE,
-		       "--seconds: '%s' is no number from 0.01 to 3600",
+		       "--seconds: '%s' is not a number from 0.01 to 3600",
 		       quoted(text).text);
 }
 
@@ -141,8 +141,7 @@ static int read_option(struct bench_run *r, const struct bench *b, char **argv,
 	c = known(common, name);
 	own = known(b ? b->options : NULL, name);
 	if (strncmp(argv[0], "--", 2) != 0 || (!c && !own))
-		return err_set(e, ERR_USAGE,
-			       "'%s' is no option here; see --help",
+		return err_set(e, ERR_USAGE, "unknown option '%s'; see --help",
 			       quoted(argv[0]).text);
 	used = (c ? c : own)->value && !equals ? 2 : 1;
 	if (used == 2 && !value)
@@ -243,9 +242,10 @@ static int bench_command(const char *name, int argc, char **argv, struct err *e)
 	int rc;
 
 	if (!b && strcmp(name, "all") != 0)
-		return err_set(e, ERR_USAGE,
-			       "there is no benchmark '%s'; there are:%s",
-			       quoted(name).text, names());
+		return err_set(
+			e, ERR_USAGE,
+			"there is no benchmark '%s'; the benchmarks are:%s",
+			quoted(name).text, names());
 	if (b && wants_help(argc, argv)) {
 		help(b);
 		return 0;

@@ -1,4 +1,5 @@
-/* Results on stdout: for people, or one JSON object or CSV row a metric. */
+/* Prints results to stdout: tables, or one JSON object or CSV row per
+ * metric. */
 #include "bench/harness.h"
 #include "lib/json/json.h"
 

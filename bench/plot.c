@@ -73,7 +73,7 @@ static double nice_step(double range)
 	return power * (share > 5 ? 10 : share > 2 ? 5 : share > 1 ? 2 : 1);
 }
 
-/* Out to the next power of the base of the scale. */
+/* Rounds outwards to the next power of the base of the scale. */
 static void round_powers(struct axis *a)
 {
 	double base = log(a->scale == BENCH_LOG ? 10 : 2);

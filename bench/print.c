@@ -1,4 +1,4 @@
-/* What benchmarks say, kept for the screen and for the report. */
+/* Collects the results of benchmarks for the terminal and the report. */
 #include "bench/harness.h"
 
 #include <assert.h>

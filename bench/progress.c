@@ -1,4 +1,4 @@
-/* The progress bar and the clean end on Ctrl-C. */
+/* The progress bar, and the clean-up on Ctrl-C. */
 #include "bench/harness.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
@@ -18,7 +18,7 @@ static double now_seconds(void)
 
 static void on_signal(int sig)
 {
-	if (stopped) /* asked twice: at once */
+	if (stopped) /* pressed twice: exit at once */
 		_exit(128 + sig);
 	stopped = 1;
 }

@@ -1,4 +1,4 @@
-/* The report: one HTML file with everything in it, no script, no network. */
+/* The report: one HTML file without scripts or external resources. */
 #include "bench/harness.h"
 #include "lib/base/clock.h"
 #include "lib/os/atomic_file.h"
@@ -126,7 +126,7 @@ static void add_env(struct buf *out, const struct env *env)
 	buf_adds(out, "</p>\n");
 }
 
-/* DIR/BENCH-1.svg and so on: for documents of one's own. */
+/* DIR/BENCH-1.svg and so on, for other documents. */
 int report_plots(struct bench_run *r, struct err *e)
 {
 	struct buf out = BUF_MAX(64u << 20), path = BUF_MAX(8192);

@@ -1,4 +1,4 @@
-/* What a benchmark is told: its options and its place on the disk. */
+/* The options and the directory of a benchmark. */
 #include "bench/harness.h"
 #include "lib/base/text.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below 32 a bucket a nanosecond; above, 32 buckets for each doubling. */
+/* Below 32, one bucket per nanosecond; above, 32 buckets for each doubling. */
 static size_t bucket_of(int64_t ns)
 {
 	uint64_t v = ns > 0 ? (uint64_t)ns : 0;
@@ -120,7 +120,7 @@ struct deal {
 	size_t n;
 	size_t na;
 	double total;
-	double seen; /* distance between the means as measured */
+	double seen; /* measured distance between the means */
 	uint64_t tried;
 	uint64_t as_far;
 };

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Numbers of a benchmark. A histogram holds times from 1 ns to hours in 1/32
- * of a power of two each (3 % exact), is a plain struct that processes can
- * share, and an all-zero one is empty. Samples are the few values of the
+ * Statistics of a benchmark. A histogram holds times from 1 ns to hours with a
+ * resolution of 1/32 of a power of two (3 %). It is a plain struct that
+ * processes can share; all zero is empty. Samples are the few values of the
  * rounds.
  */
 #define HISTOGRAM_SUB     32
@@ -37,14 +37,15 @@ struct samples {
 	size_t n;
 };
 
-void samples_add(struct samples *s, double v); /* the newest fall off at MAX */
+void samples_add(struct samples *s, double v); /* the newest are dropped at
+					        * MAX */
 double samples_median(const struct samples *s);
 
-/* Half of the distance between the quartiles, in the unit of the values. */
+/* Half of the interquartile range, in the unit of the values. */
 double samples_spread(const struct samples *s);
 
-/* How likely is it that samples of one source differ so much in their sums? All
- * ways of dealing the values out are tried (or 20,000 at random). 0…1. */
+/* The probability that samples of one source differ as much in their sums. All
+ * permutations of the values are tried (or 20,000 at random). 0…1. */
 double samples_p_same(const struct samples *a, const struct samples *b);
 
 #endif

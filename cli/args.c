@@ -86,6 +86,8 @@ static int check_value(const struct option_spec *o, const char *v,
 	switch (o->kind) {
 	case OPTION_NAME:
 		return text_check_name(what, v, e);
+	case OPTION_SIGNED:
+		return text_i64(what, v, INT64_MIN, INT64_MAX, &ignored, e);
 	case OPTION_INT:
 		return text_i64(what, v, 0, INT64_MAX, &ignored, e);
 	case OPTION_COUNT:

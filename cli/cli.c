@@ -71,7 +71,8 @@ int64_t cli_number(const struct cli *cli, const char *name, int64_t other)
 		else if (o->spec->kind == OPTION_MILLIS)
 			text_millis(name, o->value, &n, &never);
 		else
-			text_i64(name, o->value, 0, INT64_MAX, &n, &never);
+			text_i64(name, o->value, INT64_MIN, INT64_MAX, &n,
+				 &never);
 		break;
 	}
 	return n;

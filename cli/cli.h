@@ -59,6 +59,8 @@ const char *cli_many(const struct cli *cli, const char *name, int i);
  * no. */
 int cli_confirm(struct cli *cli, const char *what, struct err *e);
 int cli_confirm_always(struct cli *cli, const char *what, struct err *e);
+/* The same for another action: "cancel all runs". */
+int cli_confirm_action(struct cli *cli, const char *action, struct err *e);
 
 /* Prints the current row of a session. */
 int cli_print_session(struct cli *cli, const char *key, struct err *e);
@@ -87,8 +89,8 @@ struct cli_act {
 
 int cli_act(struct cli *cli, const struct cli_act *act, struct err *e);
 
-/* An audit row for what was done to the agent's data: "AGENT/what". It is done
- * whatever comes of this, so trouble here is a warning. */
+/* Adds an audit row for a change of the agent's data: "AGENT/what". The change
+ * is done regardless, so a failure here is a warning. */
 void cli_done_to(struct cli *cli, const char *act, const char *what);
 
 /* Sends a request to the supervisor; the response body is added to `answer`

@@ -41,7 +41,8 @@ enum option_kind {
 	OPTION_FLAG,   /* no value */
 	OPTION_TEXT,   /* any text */
 	OPTION_NAME,   /* of an agent or the like: text_check_name */
-	OPTION_INT,    /* a whole number, 0 or more */
+	OPTION_SIGNED, /* a whole number */
+	OPTION_INT,    /* the same, 0 or more */
 	OPTION_COUNT,  /* the same, 1 or more */
 	OPTION_BYTES,  /* "64k" */
 	OPTION_MILLIS, /* "30s" */
@@ -125,8 +126,8 @@ const char *placeholder_help(const struct command *c, const char *name,
 			     size_t n);
 
 /*
- * One parsed command line. Borrows argv. command NULL: the words stopped at a
- * noun (NULL: at nothing), whose help is wanted.
+ * One parsed command line. Borrows argv. command NULL: the words end at a noun
+ * (NULL: at none), whose help is printed.
  */
 #define ARGS_OPTIONS_MAX 64
 
@@ -145,9 +146,9 @@ struct args {
 };
 
 /* Reads argv[1..] into *a; reorders argv so that a->words are together.
- * ERR_USAGE with "did you mean" where something near is known. Values are
- * checked for their kind, words for their number. --json, --home and --no-color
- * are found by args_option even when the parse fails behind them. */
+ * ERR_USAGE suggests a similar name. Values are checked for their kind, words
+ * for their number. args_option finds --json, --home and --no-color even if the
+ * parse fails at a later word. */
 int args_parse(struct args *a, int argc, char **argv, struct err *e);
 
 /* The last value of an option, or NULL. */

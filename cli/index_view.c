@@ -17,7 +17,7 @@ static void at(void *arg, int64_t done)
 	v->said = true;
 	fprintf(stderr,
 		"skep: building the search index: %" PRId64
-		" %s so far; later searches only add what is new\n",
+		" %s so far; later searches index only new data\n",
 		done, v->what);
 }
 

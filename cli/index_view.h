@@ -5,8 +5,8 @@
 #include "schema/agent/search/search.h"
 
 /*
- * Shows how far a search index is while it is brought up to date: a count on a
- * terminal, otherwise one line on stderr once it takes more than a second.
+ * Shows the progress while a search index is updated: a count on a terminal,
+ * otherwise one line on stderr after a second.
  */
 struct index_view {
 	struct progress bar;

@@ -5,9 +5,9 @@
 #include "schema/control/lists.h"
 
 /*
- * What a list command prints: a table, only its first column with --quiet, or
- * with --json one object per row. An empty list says so on stderr, so that a
- * command never prints nothing.
+ * The output of a list command: a table, only its first column with --quiet, or
+ * with --json one object per row. An empty list is reported on stderr, so that
+ * a command never prints nothing.
  *
  *   struct cli_list l = {.cli = cli, .shape = &thing_row_shape,
  *                        .columns = "id state", .none = "no things"};
@@ -17,12 +17,13 @@
 struct cli_list {
 	struct cli *cli;
 	const struct shape *shape;
-	const char *columns; /* for people; the first one identifies a row */
+	const char *columns; /* of the table; the first one identifies a row */
 	const char *none;    /* "no runs; 'skep run AGENT PROMPT' starts one" */
-	int64_t limit;       /* a list of this length says how to continue */
+	int64_t limit;       /* a list of this length explains how to
+			      * continue */
 	/* Changes a row before it is printed; or NULL. */
 	void (*prepare)(struct cli *cli, void *row);
-	/* The value of --before that continues behind a row; NULL: the first
+	/* The value of --before for the page after a row; NULL: the first
 	 * column. */
 	void (*cursor)(const void *row, char out[64]);
 

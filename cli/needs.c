@@ -76,8 +76,8 @@ static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 }
 
 /* A control plane that is missing while a supervisor runs was deleted or moved.
- * SQLite would create a new file and delete the log that is still in use. A
- * supervisor that is about to make its first one is waited for. */
+ * SQLite would create a new file and delete the log that is still in use. If
+ * the supervisor is creating its first one, the command waits for it. */
 static int missing(struct cli *cli, const char *path, struct err *e)
 {
 	for (int i = 0; i < MISSING_TRIES; i++) {
@@ -107,11 +107,12 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 
 	if (missing(cli, path.text, e))
 		return -1;
-	/* a file that is no database of ours, or newer, is refused by
-	 * control_open with a better sentence than by the first look */
+	/* a file that is not a database of skep, or newer, is rejected by
+	 * control_open with a better message */
 	if (look_for_supervisor(cli, path.text, &why))
 		cli->supervised = false;
-	/* nor is one that a supervisor has lost written by us */
+	/* a control plane that a supervisor has lost must not be written
+	 * either */
 	if (!cli->supervised && daemon_in_place(cli, e))
 		return -1;
 	if (cli->supervised || !(needs & NEEDS_CONTROL_WRITE)) {

@@ -45,21 +45,21 @@ void output_object(struct output *o, const struct shape *shape,
 /* Prints a JSON object that is given as text without a newline. */
 void output_json(struct output *o, const char *text);
 
-/* A JSON document with line breaks: as it is, or on one line with --json. */
+/* A JSON document with line breaks: unchanged, or on one line with --json. */
 int output_document(struct output *o, const char *text, struct err *e);
 
 /* For users only; prints nothing with --json. */
 void output_note(struct output *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Text with line breaks, from outside: other control characters escaped. */
+/* External text with line breaks: other control characters are escaped. */
 void output_text(struct output *o, const char *p, size_t n);
 
-/* The cell of one field for people, appended to b. */
+/* Appends the table cell of one field to b. */
 void output_cell(struct buf *b, const struct field *f, const void *obj);
 
-/* Adds text to b with control characters, bad UTF-8 and the like escaped; line
- * breaks and tabs too unless `lines`. */
+/* Adds text to b with control characters and invalid UTF-8 escaped; line breaks
+ * and tabs too unless `lines`. */
 void output_safe(struct buf *b, const char *p, size_t n, bool lines);
 
 /* Columns that the text takes on a terminal. */
@@ -75,10 +75,9 @@ void output_label(struct output *o, enum output_style style, const char *word,
 		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * A bar on stderr for long work, if that is a terminal and nothing wants JSON:
+ * A progress bar on stderr, if that is a terminal and the output is not JSON:
  *   struct progress p; progress_begin(&p, o, "importing", total);
- *   progress_at(&p, done); … progress_end(&p);
- * total 0: unknown, a count is shown. It redraws at most ten times a second.
+ *   progress_at(&p, done); … progress_end(&p); total 0: unknown, a count is shown. It is redrawn at most ten times a second.
  */
 struct progress {
 	const char *what;

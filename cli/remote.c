@@ -85,9 +85,11 @@ void remote_done(struct cli *cli, const cJSON *answer)
 {
 	if (cli->out.json)
 		print_json(cli, answer);
-	else
-		output_note(&cli->out, "%s: %s", json_text(answer, "id", "it"),
+	else if (json_text(answer, "id", "")[0])
+		output_note(&cli->out, "%s: %s", json_text(answer, "id", ""),
 			    json_text(answer, "note", "done"));
+	else
+		output_note(&cli->out, "%s", json_text(answer, "note", "done"));
 }
 
 int remote_post(struct cli *cli, const char *path, const char *body,

@@ -21,10 +21,11 @@ void remote_done(struct cli *cli, const cJSON *answer);
 int remote_post(struct cli *cli, const char *path, const char *body,
 		struct err *e);
 
-/* Members of a JSON object into the struct of a shape; texts are borrowed. */
+/* Reads members of a JSON object into the struct of a shape; texts are
+ * borrowed. */
 void remote_read(const cJSON *obj, const struct shape *shape, void *out);
 
-/* "/v1/runs/ID/verb"; a word that is no id of that kind is ERR_USAGE. */
+/* "/v1/runs/ID/verb"; a word that is not an id of that kind is ERR_USAGE. */
 const char *remote_path(struct cli *cli, enum id_kind kind, const char *id,
 			const char *verb, struct err *e);
 

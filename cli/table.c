@@ -132,8 +132,8 @@ static void print_head(struct table *t)
 	fputs(output_style(t->o, STYLE_PLAIN), t->o->to);
 }
 
-/* What may be taken from a column. The first one names the row, and an id that is
- * cut cannot be given to a command. */
+/* The width that can be taken from a column. The first one identifies the row,
+ * and a truncated id cannot be used in a command. */
 static int spare_of(const struct table *t, int i)
 {
 	return t->width[i] - (i == 0 ? NAME_LEAST : NARROWEST);

@@ -24,7 +24,7 @@ bool terminal_acts_on(const char *p, size_t len)
 
 struct filter {
 	FILE *to;
-	char left[CHARACTER_MAX]; /* the begin of a character */
+	char left[CHARACTER_MAX]; /* the beginning of a character */
 	size_t nleft;
 };
 
@@ -38,7 +38,7 @@ static unsigned code_of(const char *p, size_t len)
 				  (c[2] & 0x3fu);
 }
 
-/* How many bytes at the end are the begin of a character. */
+/* The number of bytes at the end that are the beginning of a character. */
 static size_t cut_bytes(const char *p, size_t n)
 {
 	for (size_t back = 1; back < CHARACTER_MAX && back <= n; back++) {

@@ -47,8 +47,8 @@ int ipc_client_open(struct ipc_client **out,
  * Reports that were not acknowledged are dropped. */
 void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello);
 
-/* Ends the thread; reports that were not acknowledged are dropped. NULL is
- * fine. */
+/* Ends the thread; reports that were not acknowledged are dropped. Accepts
+ * NULL. */
 void ipc_client_close(struct ipc_client *c);
 
 /*

@@ -64,7 +64,7 @@ struct ipc_client {
 	int64_t hint_in_ms; /* delay before the next one */
 };
 
-/* The thread: connects, serves and idles until it is told to end. */
+/* The thread: connects, serves and idles until it is ended. */
 void *ipc_link_run(void *arg);
 
 #endif

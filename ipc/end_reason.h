@@ -13,7 +13,7 @@ enum reason {
 
 const char *reason_code(enum reason r);        /* "exit_code" */
 const char *reason_outcome(enum reason r);     /* "failed" */
-const char *reason_description(enum reason r); /* a sentence for people */
+const char *reason_description(enum reason r); /* a sentence for users */
 bool reason_is_retryable(enum reason r);       /* whether a retry is useful */
 
 /* The reason with this code, or REASONS for an unknown code. */

@@ -45,7 +45,7 @@ enum shim_event_kind { SHIM_STARTED, SHIM_REFUSED, SHIM_ENDED };
 struct shim_event {
 	int32_t kind;
 	int32_t value;        /* pid; 0; status as from waitpid */
-	char text[SHIM_TEXT]; /* REFUSED: why */
+	char text[SHIM_TEXT]; /* REFUSED: the reason */
 };
 
 #endif

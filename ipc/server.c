@@ -150,8 +150,8 @@ static void accept_conns(struct ipc_server *s)
 			add_conn(s, fd);
 			continue;
 		}
-		/* Without a free descriptor the event would repeat at once, for
-		 * ever: ipc_server_check resumes. */
+		/* Without a free descriptor the event would repeat at once,
+		 * endlessly: ipc_server_check resumes. */
 		if ((errno == EMFILE || errno == ENFILE) &&
 		    !watch_fd(s, EPOLL_CTL_DEL, s->listener, 0, 0))
 			s->accept_later = true;

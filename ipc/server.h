@@ -14,7 +14,7 @@
  * which speaks nng's REP protocol (sp_frame.h). Nothing here blocks, and there
  * are no threads. Each message has an address; a response may be sent to it at
  * once, hours later, or never, and in any order. A worker that disconnected
- * loses its response and asks again when it is back.
+ * loses its response and asks again after it has reconnected.
  */
 struct ipc_server;
 
@@ -34,7 +34,7 @@ struct ipc_peer {
 /* Listens on path (mode 0600). The socket of a dead supervisor is replaced; one
  * with a listener is ERR_CONFLICT; a path that is too long is ERR_CONFIG. */
 int ipc_server_open(struct ipc_server **out, const char *path, struct err *e);
-void ipc_server_close(struct ipc_server *s); /* NULL is fine */
+void ipc_server_close(struct ipc_server *s); /* accepts NULL */
 
 /* Readable while there is something to receive: for the loop to poll. */
 int ipc_server_fd(const struct ipc_server *s);

@@ -18,8 +18,8 @@
 #define SP_GREETING 8
 #define SP_OVERHEAD 13 /* bytes of a frame in addition to its payload */
 
-extern const unsigned char sp_req[SP_GREETING]; /* what a REQ sends */
-extern const unsigned char sp_rep[SP_GREETING]; /* what a REP sends */
+extern const unsigned char sp_req[SP_GREETING]; /* sent by a REQ */
+extern const unsigned char sp_rep[SP_GREETING]; /* sent by a REP */
 
 bool sp_is_rep(const unsigned char greeting[SP_GREETING]);
 

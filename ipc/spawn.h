@@ -32,7 +32,8 @@ enum spawn_program { SPAWN_WORKER, SPAWN_PLUGIN };
 struct spawn_request {
 	int32_t program;
 	int64_t attempt;
-	char run[SPAWN_RUN]; /* the run, spare or plugin: for SPAWN_MARKER */
+	char run[SPAWN_RUN]; /* the run, preforked worker or plugin: for
+			      * SPAWN_MARKER */
 	char cgroup[256];    /* directory to create for it, or "" */
 	struct cgroup_limits limits[CGROUP_LIMITS];
 };

@@ -23,7 +23,21 @@
  *   workspace_mode, workspace
  *                         how commands see files (worker/workspace/workspace.h),
  *                         and the host directory: the workspace (disk), the
- *                         lower directory (vfs-scratch), unused (vfs-only)
+ *                         lower directory of a new namespace (vfs-scratch),
+ *                         unused (vfs-only)
+ *   namespace, namespace_make
+ *                         in the vfs modes: the namespace ("main" if absent),
+ *                         and whether the worker creates it: it must exist
+ *                         (never), only if it does not (missing, the default),
+ *                         or it must not exist (always)
+ *   fork_of, fork_agent, fork_db
+ *                         NAMESPACE[@SNAPSHOT] that a new one is forked from,
+ *                         of another agent and its file, if those are present
+ *   is_ephemeral          the new namespace ends with the attempt
+ *   is_shared             other runs may use it at the same time
+ *   session_workspace     the namespace that the session names ("": none), as
+ *                         skepd assumes; if that is wrong, the attempt ends
+ *                         before it begins. Absent: the run names its own
  *   reply                 the receiver of the reply: target of an outbox row
  *                         that is committed with the end of the run
  *   sandbox, home         its sandbox (lib/sandbox/spec.h; absent: none), and
@@ -40,7 +54,7 @@
  */
 #define START_FD 0
 
-/* Appends the message as it is written there. */
+/* Appends the message in this format. */
 int start_encode(const struct msg_start *s, struct buf *out, struct err *e);
 
 /* Creates a descriptor (memfd, close-on-exec) that yields the text, or s, from

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Receives the progress of long operations. at NULL: not wanted. */
+/* Receives the progress of long operations. at NULL: not used. */
 struct ops_progress {
 	void (*at)(void *arg, int64_t done, int64_t total);
 	void *arg;

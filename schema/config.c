@@ -80,7 +80,7 @@ static bool is_allowed(const char *list, const char *word)
 	if (!*list)
 		return true;
 	if (strchr(word, '|'))
-		return false; /* two words of the list are not one */
+		return false; /* a list of several words is not one word */
 	for (const char *at = list; at; at = strchr(at, '|')) {
 		at += *at == '|';
 		if (!strncmp(at, word, n) && (at[n] == '|' || !at[n]))
@@ -155,8 +155,8 @@ static int set_value(struct config *c, const struct key *k, const cJSON *v,
 	return 0;
 }
 
-/* Of two values a reader of the file sees one, and the program might take the
- * other. */
+/* If a key occurs twice, a reader of the file may see one value while the
+ * program uses the other. */
 static int check_once(const cJSON *member, const char *section, struct err *e)
 {
 	for (const cJSON *v = member->next; v; v = v->next)
@@ -233,7 +233,8 @@ int config_load(struct config *c, const char *path, struct err *e)
 	int rc = 0;
 
 	config_defaults(c);
-	if (!file_exists(path) && lstat(path, &st)) /* a link is not nothing */
+	if (!file_exists(path) && lstat(path, &st)) /* a dangling link is not a
+						     * missing file */
 		return 0;
 	c->from_file = true;
 	if (file_read(path, &text, e)) {
@@ -357,7 +358,7 @@ void config_schema(struct buf *out)
 	json_put_text(&b, "type", "object");
 	put_sections_schema(&c, &b);
 	json_end_object(&b);
-	json_indent(out, b.p, 4); /* one key a line */
+	json_indent(out, b.p, 4); /* one key per line */
 	config_fini(&c);
 	buf_fini(&b);
 }

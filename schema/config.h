@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 /*
- * skep.json: the one configuration file, read before any database is opened.
- * A missing file means the defaults. A broken one is an error with line and
- * column; a value of the wrong kind names its key; a key that nobody knows is
- * kept as a warning. The table is config.def.
+ * skep.json: the configuration file, read before any database is opened. If it
+ * is missing, the defaults apply. A syntax error is reported with line and
+ * column; a value of the wrong kind names its key; an unknown key is kept as a
+ * warning. The table is config.def.
  */
 typedef int64_t config_int;
 typedef bool config_bool;
@@ -25,7 +25,7 @@ struct config {
 #include "schema/config.def"
 #undef CONFIG
 	struct arena arena;  /* owns texts */
-	struct buf warnings; /* a line each */
+	struct buf warnings; /* one per line */
 	bool from_file;
 };
 
@@ -35,7 +35,7 @@ int config_parse(struct config *c, const char *what, const char *text, size_t n,
 		 struct err *e);
 void config_fini(struct config *c);
 
-/* The values in force, as JSON with sections; and the JSON schema. */
+/* The effective values, as JSON with sections; and the JSON schema. */
 void config_show(const struct config *c, struct buf *out);
 void config_schema(struct buf *out);
 

@@ -9,8 +9,8 @@
  * values. */
 bool driver_config_has(const char *driver, const char *name);
 
-/* ERR_INVALID for a config that is not an object, or names the first member
- * that the driver does not have and the nearest one that it has. */
+/* ERR_INVALID if the config is not an object, or for the first unknown member;
+ * it suggests the nearest known one. */
 int driver_config_check(const char *driver, const cJSON *config, struct err *e);
 
 #endif

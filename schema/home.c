@@ -157,7 +157,7 @@ int home_lock(const struct home *h, struct err *e)
 	return lock(h, LOCK_EX, e);
 }
 
-/* Shared: those that look do not see each other. */
+/* Shared, so that several checks do not block each other. */
 int home_is_locked(const struct home *h, struct err *e)
 {
 	int fd = lock(h, LOCK_SH, e);

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * The directory that holds everything of one skep, and the places below it.
+ * The directory that contains all data of one skep, and the paths below it:
  * $SKEP_HOME, or ~/.skep. Unset, empty and the literal words "undefined" and
- * "null" (scripts that went wrong) all mean: not set.
+ * "null" (from faulty scripts) all mean: not set.
  */
 enum home_place {
 #define HOME(name, path, directory) HOME_##name,
@@ -19,32 +19,34 @@ enum home_place {
 };
 
 struct home {
-	char root[PATH_MAX - 256]; /* absolute; leaves room for all below it */
+	char root[PATH_MAX - 256]; /* absolute; short enough for all paths below
+				    * it */
 };
 
-/* `override` is a --home option or NULL. Makes nothing on disk. */
+/* `override` is a --home option or NULL. Creates nothing. */
 int home_find(struct home *h, const char *override, struct err *e);
 
-/* Makes the root and all its directories, 0700. */
+/* Creates the root and all its directories, 0700. */
 int home_make(const struct home *h, struct err *e);
 
 /*
- * The lock of the one supervisor of a home: on the directory itself, so that it
- * does not depend on any file in it. A descriptor that holds it until it is
- * closed, or -1: ERR_BUSY if another process has it. home_is_locked: 1, 0 or -1.
+ * The lock of the supervisor of a home. It is on the directory itself, so it
+ * does not depend on any file in it. Returns a descriptor that holds it until
+ * it is closed, or -1: ERR_BUSY if another process has it. home_is_locked
+ * returns 1, 0 or -1.
  */
 int home_lock(const struct home *h, struct err *e);
 int home_is_locked(const struct home *h, struct err *e);
 
-/* The process that has the lock, by the kernel's list; 0 if none is seen. */
+/* The process that has the lock, from /proc/locks; 0 if it is not listed. */
 pid_t home_lock_holder(const struct home *h);
 
-/* Absolute path of a place, into out. */
+/* Writes the absolute path to out. */
 struct home_path {
 	char text[PATH_MAX];
 };
 
-/* 0, or -1 with the first directory that there is and that this user cannot
+/* Returns 0, or -1 with the first existing directory that this user cannot
  * write. */
 int home_is_writable(const struct home *h, struct err *e);
 
@@ -52,7 +54,12 @@ struct home_path home_path(const struct home *h, enum home_place place);
 struct home_path home_join(const struct home *h, enum home_place place,
 			   const char *below);
 
-/* Value of an environment variable; unset, "", "undefined", "null" give NULL. */
+/* A namespace must not show the files of the home `root`: ERR_USAGE if `dir`
+ * contains the home, or is in it and not in the workspace of an agent. */
+int home_check_lower(const char *root, const char *dir, struct err *e);
+
+/* Value of an environment variable; NULL for unset, "", "undefined" and
+ * "null". */
 const char *home_env(const char *name);
 
 #endif

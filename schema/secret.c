@@ -29,7 +29,7 @@ static const struct {
 #undef SECRET_SHAPE
 };
 
-/* "--Bot-Token" as "bottoken": its last letters. */
+/* "--Bot-Token" as "bottoken": compares the end. */
 static void plain_name(const char *p, size_t n, char out[NAME_BYTES])
 {
 	size_t k = NAME_BYTES - 1;
@@ -57,7 +57,7 @@ static bool secret_is_name(const char *p, size_t n)
 	return false;
 }
 
-/* Nothing, or what a shell or a driver replaces. */
+/* Empty, or a reference that a shell or a driver replaces. */
 static bool is_reference(const char *value)
 {
 	value += strspn(value, "\"' \t");
@@ -92,7 +92,7 @@ static bool has_shape(const char *word)
 	return false;
 }
 
-/* "Bearer WORD", in a header of any name; short words are prose. */
+/* "Bearer WORD", in a header of any name; short words are ordinary text. */
 static bool is_bearer(const char *p)
 {
 	return !strncasecmp(p, "bearer ", 7) &&
@@ -134,8 +134,8 @@ static bool has_url_password(const char *text)
 	return false;
 }
 
-/* NAME=VALUE and NAME: VALUE, where NAME is that of a secret: an assignment, an
- * option, a parameter of a URL, a header. */
+/* NAME=VALUE and NAME: VALUE, where NAME is the name of a secret: an
+ * assignment, an option, a parameter of a URL, a header. */
 static bool has_assignment(const char *text)
 {
 	for (const char *p = text; (p = strpbrk(p, "=:")); p++) {
@@ -185,7 +185,7 @@ int secret_check_words(const char *what, const cJSON *words, struct err *e)
 		const char *next = v->next ? v->next->valuestring : NULL;
 
 		if (!cJSON_IsString(v))
-			continue; /* refused elsewhere */
+			continue; /* another check rejects it */
 		if (secret_is_in(word) ||
 		    (word[0] == '-' && !strchr(word, '=') &&
 		     secret_is_name(word, strlen(word)) && next &&
@@ -220,7 +220,7 @@ static int refuse_at(const struct walk *w, const cJSON *v, struct err *e)
 	return -1;
 }
 
-/* Text for a model, which may speak of passwords. */
+/* Text for a model may mention passwords. */
 static bool is_prose(const char *name)
 {
 	return name && (!strcmp(name, "prompt") || !strcmp(name, "system") ||

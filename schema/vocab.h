@@ -7,7 +7,7 @@
 
 /*
  * Closed vocabularies of both databases (vocab.def). SQL has them as CHECKs; C
- * asks here first, so that who gave a wrong word is told the right ones.
+ * code checks here first, so that the error lists the allowed words.
  */
 struct vocab {
 	const char *database; /* "agent", "control" */
@@ -25,14 +25,14 @@ struct vocab {
 extern const struct vocab vocabs[];
 extern const size_t vocab_count;
 
-/* The vocabulary "TABLE.COLUMN"; NULL if there is none. */
+/* The vocabulary "TABLE.COLUMN", or NULL. */
 const struct vocab *vocab_find(const char *name);
 
 /* Whether value is a word of the list "a|b|c". */
 bool vocab_has(const char *words, const char *value);
 
-/* 0, or -1 with ERR_INVALID: "'gone' is no session status: active, archived or
- * deleted". `name` must be there. */
+/* 0, or -1 with ERR_INVALID: "'gone' is not a valid session status: active,
+ * archived or deleted". `name` must exist. */
 int vocab_check(const char *name, const char *value, struct err *e);
 
 #endif

@@ -32,7 +32,7 @@
 
 #define TICK_MS      250 /* a lost socket is found after a few ticks */
 #define TRIM_TICKS   240
-#define TRIM_MAX     2000 /* rows of the host's log deleted at a time */
+#define TRIM_MAX     2000 /* rows of the host log deleted at a time */
 #define GC_MAX       500  /* expired values deleted at a time */
 #define SHRINK_TICKS 12
 #define LOCK_TRIES   20

@@ -2,12 +2,12 @@
  * skep-watchdog: starts skepd and restarts it when it dies or hangs. `skep up`
  * starts it; under systemd the service manager does the same job.
  *
- * One thread and no library but base. It ends with skepd when that ends in
- * order (exit status 0), was told to stop, cannot start for a reason that a
- * restart does not change, or never became ready at all; the exit status is
- * skepd's. SIGTERM, SIGINT and SIGHUP are passed on. skepd reports its state by
- * the protocol of systemd (lib/os/sd_notify.h), on a socket of ours. Workers go
- * on while skepd is away, and the next one adopts them.
+ * It has one thread and uses no library except base. It exits when skepd exits
+ * normally (status 0), was asked to stop, cannot start for a reason that a
+ * restart does not change, or never became ready. Its exit status is that of
+ * skepd. It forwards SIGTERM, SIGINT and SIGHUP. skepd reports its state with
+ * the protocol of systemd (lib/os/sd_notify.h) on a socket of the watchdog.
+ * While skepd is down, workers continue, and the next skepd adopts them.
  */
 #include "lib/base/backoff.h"
 #include "lib/base/clock.h"
@@ -30,21 +30,24 @@
 
 #define FIRST_MS   250
 #define LONGEST_MS 60000
-#define STABLE_MS  60000 /* a life this long forgets earlier failures */
-#define EXIT_BUSY  75    /* another supervisor runs */
-#define EXIT_SETUP 78    /* the configuration or a newer schema */
+#define STABLE_MS \
+	60000         /* after running this long, earlier failures are
+			  * ignored */
+#define EXIT_BUSY  75 /* another supervisor runs */
+#define EXIT_SETUP 78 /* the configuration or a newer schema */
 
 struct watchdog {
 	struct home home;
 	const char *program;
 	int signals, reports;          /* signalfd; socket of skepd's reports */
 	char address[32];              /* its name for NOTIFY_SOCKET */
-	int64_t hang_ms;               /* 0: a hang is not noticed */
+	int64_t hang_ms;               /* 0: hangs are not detected */
 	pid_t child;                   /* skepd, or 0 */
-	bool ready, stopping, killed;  /* killed: by us, because it hung */
-	bool was_ready;                /* ever */
+	bool ready, stopping, killed;  /* killed by the watchdog, because it
+				        * hung */
+	bool was_ready;                /* at least once */
 	int64_t ready_at, last_report; /* monotonic ms */
-	int failures;                  /* one after the other */
+	int failures;                  /* in a row */
 	struct watchdog_record record;
 };
 
@@ -144,7 +147,7 @@ static void handle_report(struct watchdog *w, const char *text)
 		w->ready = w->was_ready = true;
 		w->ready_at = w->last_report;
 	} else if (strncmp(text, "STOPPING=1", 10) == 0) {
-		w->ready = false; /* it may take its time */
+		w->ready = false; /* it may take long */
 	}
 }
 
@@ -204,7 +207,7 @@ static void end_if_hung(struct watchdog *w)
 	kill(w->child, SIGKILL);
 }
 
-/* Reads what there is, waiting for it up to ms. */
+/* Reads the available reports; waits up to ms for the first. */
 static void wait_events(struct watchdog *w, int64_t ms)
 {
 	struct pollfd p[2] = {{.fd = w->signals, .events = POLLIN},
@@ -215,7 +218,7 @@ static void wait_events(struct watchdog *w, int64_t ms)
 	read_signals(w);
 }
 
-/* Until skepd has ended: its wait status. */
+/* Waits until skepd has exited; returns its wait status. */
 static int watch_skepd(struct watchdog *w)
 {
 	int status;
@@ -267,7 +270,7 @@ static int64_t next_wait(struct watchdog *w)
 	return backoff_next(++w->failures, FIRST_MS, LONGEST_MS);
 }
 
-/* Waits before the next start; false when told to stop meanwhile. */
+/* Waits before the next start; false if a stop was requested meanwhile. */
 static bool back_off(struct watchdog *w)
 {
 	int64_t wait = next_wait(w), until = now_ms() + wait;
@@ -303,7 +306,7 @@ static int restart_until_stopped(struct watchdog *w)
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 			describe_end(w, status);
 		if (is_final(w, status)) {
-			/* What it died of is worth keeping for `status`. */
+			/* The cause is stored for `skep status`. */
 			if (w->stopping || exit_status(status) == 0)
 				watchdog_remove(&w->home);
 			else

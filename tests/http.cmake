@@ -1,9 +1,3 @@
-# A server that shows what http/ can do, for tests/system and bench.
-add_executable(http_test_server support/http_test_server.c)
-target_link_libraries(http_test_server PRIVATE http)
-add_executable(http_client_probe support/http_client_probe.c)
-target_link_libraries(http_client_probe PRIVATE http_client)
-
 unit(test_sse base)
 unit(test_http_parse http)
 unit(test_http_plumbing http)

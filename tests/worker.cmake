@@ -1,7 +1,3 @@
-# Plays supervisor for tests/system/drivers/test_worker.py.
-add_executable(fake_supervisor support/fake_supervisor.c)
-target_link_libraries(fake_supervisor PRIVATE ipc_server)
-
 unit(test_exec_line worker)
 unit(test_exec_config worker)
 unit(test_worker_commands worker)
@@ -17,7 +13,3 @@ unit(test_sandbox_race sandbox)
 fuzz(fuzz_acp worker)
 unit(test_chat_turn worker_chat)
 fuzz(fuzz_chat_turn worker_chat)
-# What runs inside of sandboxes for tests/system/sandbox/test_escape.py.
-add_executable(escape support/escape.c)
-target_link_libraries(escape PRIVATE strict)
-target_include_directories(escape PRIVATE ${PROJECT_SOURCE_DIR})

@@ -25,15 +25,20 @@ for f in sys.argv[1:]: compile(open(f, encoding="utf-8").read(), f, "exec")'
 # fault tests run on.
 step_build-gcc() { build asan; }
 
-# clang with every warning an error: what the fuzzers run on.
-step_build-clang() { build fuzz; }
-step_build-release() { build release; }
+# The fuzz targets, by clang. That clang has no warning about any other file is
+# what step_tidy finds out.
+step_build-clang() { build fuzz -- fuzzers; }
+
+# What people run. With -O2, gcc follows values that it does not follow in the
+# other builds, so its warnings are errors here, too.
+step_build-release() { build release -DSKEP_WERROR=ON; }
 
 # The programs with fault points and without sanitizers, for the many cases of
-# the crash matrix that kill a process.
+# the crash matrix that kill a process. Only files with fault points are compiled
+# again; ccache has the others from build-release.
 step_build-faults() {
-	build dev -- skep skepd skep-watchdog skep-spawner skep-worker \
-		skep-worker-chat
+	build faults -DSKEP_WERROR=ON -- skep skepd skep-watchdog skep-spawner \
+		skep-worker skep-worker-chat
 }
 
 step_headers() {
@@ -173,15 +178,15 @@ step_system() {
 		echo "skipped: tests/system has no runner"
 		return 0
 	fi
-	SKEP_FAULTS_BIN=$PWD/build/asan SKEP_KILLS_BIN=$PWD/build/dev python3 tests/system/run.py \
+	SKEP_FAULTS_BIN=$PWD/build/asan SKEP_KILLS_BIN=$PWD/build/faults python3 tests/system/run.py \
 		--bin build/release --jobs "$(($(nproc) + 1))" \
 		--more "$(($(nproc) * 6))" # most only wait
 }
 
-# Random kills while clients of every kind write. Half a minute unless
+# Random kills while clients of every kind write. One minute unless
 # "tools/check torture MINUTES" asks for more; then with a new seed.
 step_torture() {
-	local args=(--minutes 0.5 --seed 1)
+	local args=(--minutes 1 --seed 1)
 	[[ -n $minutes ]] && args=(--minutes "$minutes")
 	python3 tests/torture/torture.py --bin build/release --keep "${args[@]}"
 }

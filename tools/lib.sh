@@ -3,6 +3,7 @@
 
 export DEBIAN_FRONTEND=noninteractive
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 # clones share what is compiled
+export CCACHE_DEPEND=1 # no second run of the preprocessor for a new file
 
 # Packages of the groups given that are listed in tools/packages.txt and not
 # installed, one a line.

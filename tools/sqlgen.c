@@ -439,7 +439,7 @@ static void prove_all(void)
 	for (int i = 0; i < nrows; i++)
 		for (int k = 0; k < rows[i].nfields; k++)
 			if (!rows[i].fields[k].used)
-				die(rows[i].file, "row %s: nobody uses %s",
+				die(rows[i].file, "row %s: no query uses %s",
 				    rows[i].name, rows[i].fields[k].name);
 }
 

@@ -3,24 +3,30 @@
 
     tools/tidy.py BUILD CACHE [FILE...]
 
-A file that passed is not looked at again until it, a file that it includes, its
-compiler options, .clang-tidy or clang-tidy itself has changed. Names in the
-cache are relative to the tree, so clones may share one."""
+A file that passed is not looked at again until it, a file of ours that it
+includes, its compiler options, .clang-tidy, clang-tidy itself or a package with
+headers has changed. Names in the cache are relative to the tree, so clones may
+share one."""
 import concurrent.futures
 import functools
 import hashlib
 import json
 import os
+import pathlib
+import re
 import shlex
 import subprocess
 import sys
+import time
 
 TOP = os.getcwd() + os.sep
-KEEP = 8  # passed states of a file that are remembered
+BATCH = 12  # files of one process: it takes as long to start as to look at one
+KEEP = 30 * 86400  # seconds after which what was not needed is forgotten
+INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 
 
 def entries(build, only):
-    """(file, directory, compiler command) of every file of ours in the build."""
+    """(file, compiler command) of every file of ours in the build."""
     seen = set()
     for c in json.load(open(os.path.join(build, "compile_commands.json"))):
         path = os.path.realpath(os.path.join(c["directory"], c["file"]))
@@ -29,87 +35,91 @@ def entries(build, only):
         if not ours or name in seen or (only and name not in only):
             continue
         seen.add(name)
-        args = [a for a in shlex.split(c["command"]) if a != "-c"]
-        if "ccache" in args[0]:
-            args = args[1:]
-        del args[args.index("-o"):args.index("-o") + 2]
-        yield name, c["directory"], args
+        yield name, c["command"].replace(TOP, "")
 
 
 @functools.lru_cache(maxsize=None)
-def hash_of(path):
+def read(path):
+    """The hash of a file and what it includes by quotes, or None."""
     try:
         with open(path, "rb") as f:
-            return hashlib.sha256(f.read()).hexdigest()
+            text = f.read()
     except OSError:
         return None
+    return (hashlib.sha256(text).hexdigest(),
+            [i.decode() for i in INCLUDE.findall(text)])
 
 
 @functools.lru_cache(maxsize=None)
 def rules():
-    version = subprocess.run(["clang-tidy", "--version"], capture_output=True)
-    return hash_of(".clang-tidy") + version.stdout.decode()
+    run = functools.partial(subprocess.check_output, text=True)
+    return [read(".clang-tidy")[0], run(["clang-tidy", "--version"]),
+            run(["dpkg-query", "-W", "*-dev"])]
 
 
-def included(directory, command):
-    """The files that the compiler reads, with what is in them."""
-    made = subprocess.run(command + ["-M", "-MT", "x"], cwd=directory,
-                          capture_output=True, text=True, check=True).stdout
-    paths = made.partition(":")[2].replace("\\\n", " ").split()
-    whole = [os.path.normpath(os.path.join(directory, p)) for p in paths]
-    return {p.removeprefix(TOP): hash_of(p) for p in whole}
+def state(build, entry):
+    """What clang-tidy would look at, as a name in the cache."""
+    name, command = entry
+    args = shlex.split(command)
+    todo = [name] + [args[i + 1] for i, a in enumerate(args) if a == "-include"]
+    files = {}
+    while todo:
+        path = todo.pop()
+        if path in files or not read(path):
+            continue
+        files[path], includes = read(path)
+        for i in includes:  # wherever it may be; what is not there counts, too
+            todo += [os.path.join(d, i) for d in (
+                os.path.dirname(path), "", os.path.join(build, "generated"))]
+    what = rules() + [command] + ["%s %s" % f for f in sorted(files.items())]
+    return hashlib.sha256("\n".join(what).encode()).hexdigest()
 
 
-class Passed:
-    """The states in which one file passed, each by what was included."""
-
-    def __init__(self, cache, entry):
-        name, self.directory, self.command = entry
-        what = [name, rules()] + [a.replace(TOP, "") for a in self.command]
-        self.path = os.path.join(cache, hashlib.sha256(
-            "\n".join(what).encode()).hexdigest())
-        try:
-            with open(self.path) as f:
-                self.states = json.load(f)
-        except (OSError, ValueError):
-            self.states = []
-
-    def is_known(self):
-        return any(all(hash_of(p) == h for p, h in state.items())
-                   for state in self.states)
-
-    def add(self):
-        self.states.insert(0, included(self.directory, self.command))
-        new = "%s.%d" % (self.path, os.getpid())
-        with open(new, "w") as f:
-            json.dump(self.states[:KEEP], f)
-        os.replace(new, self.path)
-
-
-def check(build, cache, entry):
-    passed = Passed(cache, entry)
-    if passed.is_known():
-        return True, ""
-    ran = subprocess.run(["clang-tidy", "--quiet", "-p", build, entry[0]],
+def tidy(build, names):
+    ran = subprocess.run(["clang-tidy", "--quiet", "-p", build] + names,
                          capture_output=True, text=True)
-    if ran.returncode == 0:
-        passed.add()
-        return True, ""
-    return False, ran.stdout + ran.stderr
+    return ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def check(build, cache, batch):
+    """[(good, text)] of the batch, {file: its state}."""
+    good, _ = tidy(build, list(batch))
+    results = [(True, "")] * len(batch) if good else [
+        tidy(build, [name]) for name in batch]
+    for (good, _), passed in zip(results, batch.values()):
+        if good:
+            (cache / passed).touch()
+    return results
+
+
+def forget(cache):
+    for path in cache.iterdir():
+        if path.stat().st_mtime < time.time() - KEEP:
+            path.unlink(missing_ok=True)
 
 
 def main():
-    build, cache, only = sys.argv[1], sys.argv[2], set(sys.argv[3:])
-    os.makedirs(cache, exist_ok=True)
+    build, cache, only = sys.argv[1], pathlib.Path(sys.argv[2]), set(sys.argv[3:])
+    cache.mkdir(parents=True, exist_ok=True)
+    states = {e[0]: state(build, e) for e in entries(build, only)}
+    new = {}
+    for name, s in states.items():
+        if (cache / s).exists():
+            (cache / s).touch()
+        else:
+            new[name] = s
+    names = list(new)
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(check, build, cache, e)
-                for e in entries(build, only)]
+        jobs = [pool.submit(check, build, cache, {
+            name: new[name] for name in names[i:i + BATCH]})
+                for i in range(0, len(names), BATCH)]
         for job in concurrent.futures.as_completed(jobs):
-            good, text = job.result()
-            bad += not good
-            print(text, end="")
-    print(f"{len(jobs)} files, {bad} with findings")
+            for good, text in job.result():
+                bad += not good
+                print(text, end="")
+    forget(cache)
+    print(f"{len(states)} files, {bad} with findings")
     return 1 if bad else 0
 
 

@@ -1,5 +1,5 @@
-/* What SQLite does when several processes write at once: layouts over numbers
- * of writers, then one thing changed at a time. */
+/* SQLite with several writing processes: layouts over numbers of writers, then
+ * one parameter at a time. */
 #include "bench/contention/contention.h"
 #include "bench/contention/contention_report.h"
 #include "lib/base/text.h"
@@ -86,7 +86,7 @@ static const struct {
 	const char *section;
 	const char *label;
 	enum layout layout;
-	int64_t batch; /* 0: as the workload says */
+	int64_t batch; /* 0: from the workload */
 	const char *pragmas;
 	bool retry;
 } changes[] = {
@@ -113,12 +113,12 @@ static const struct {
 	{SECTION_CHECKPOINT, "never", LAYOUT_shared, 0,
 	 "PRAGMA wal_autocheckpoint=0", false},
 	{SECTION_BUSY, "busy_timeout", LAYOUT_plain_shared, 0, NULL, false},
-	{SECTION_BUSY, "try again", LAYOUT_plain_shared, 0,
-	 "PRAGMA busy_timeout=0", true},
-	{SECTION_BUSY, "stand in line", LAYOUT_shared, 0, NULL, false},
+	{SECTION_BUSY, "retry", LAYOUT_plain_shared, 0, "PRAGMA busy_timeout=0",
+	 true},
+	{SECTION_BUSY, "write queue", LAYOUT_shared, 0, NULL, false},
 };
 
-/* Many agents that mostly wait, as agents do: what a commit costs them. */
+/* Many agents that mostly wait: the cost of their commits. */
 static void plan_paced(struct bench_run *r, struct plan *p)
 {
 	static const enum layout layouts[] = {LAYOUT_own, LAYOUT_plain_own};
@@ -234,7 +234,7 @@ const struct bench bench_contention = {
 		"fast as it can:\n"
 		"  own           a file each: one agent per run\n"
 		"  shared        several runs on one agent: one file, writers "
-		"stand in line\n"
+		"wait in a queue\n"
 		"  group         one file, one writer process that commits for "
 		"all\n"
 		"  plain_own     the reference tables, a file each\n"

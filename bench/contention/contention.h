@@ -6,9 +6,9 @@
 #include "bench/suites/store.h"
 
 /*
- * Several processes that write at once. A setting says who writes where and
- * how; contention_measure forks the writers, lets them run for
- * bench_seconds(r), checks what they wrote, and gives the outcome.
+ * Several processes that write at once. A setting describes the writers;
+ * contention_measure forks them, runs them for bench_seconds(r), checks what
+ * they wrote, and returns the result.
  */
 enum layout {
 #define LAYOUT(name, what) LAYOUT_##name,
@@ -41,11 +41,11 @@ struct timeline_sample { /* one every TIMELINE_MS */
 struct outcome {
 	double events_per_s;
 	struct histogram wait; /* ns of a commit, waiting included */
-	struct histogram other[OPERATIONS]; /* ns of what is no append */
+	struct histogram other[OPERATIONS]; /* ns of other operations */
 	double seconds;
 	double fairness; /* slowest writer / fastest */
 	int64_t starved; /* writers that committed nothing */
-	int64_t busy;    /* SQLITE_BUSY that a program got to see */
+	int64_t busy;    /* SQLITE_BUSY errors that the program saw */
 	double wal_peak_mb;
 	double commits_per_sync; /* group commit: events a commit */
 	struct timeline_sample timeline[TIMELINE_MAX];
@@ -57,16 +57,16 @@ int contention_measure(struct bench_run *r, const struct setting *s,
 
 /* --- shared between the files of it ------------------------------------ */
 
-struct writer_stats { /* what one writer tells the others; shared memory */
+struct writer_stats { /* shared by the writers, in shared memory */
 	struct histogram wait;
 	struct histogram other[OPERATIONS];
 	int64_t events;
 	int64_t busy;
-	struct err failed; /* code ERR_OK: it did not */
+	struct err failed; /* code ERR_OK: it succeeded */
 };
 
 struct shared_stats {
-	_Atomic int ready; /* writers that have their file open */
+	_Atomic int ready; /* writers whose file is open */
 	_Atomic bool go;
 	_Atomic bool stop;
 	_Atomic int64_t events; /* of all, for the timeline */
@@ -74,12 +74,12 @@ struct shared_stats {
 	struct writer_stats writers[WRITERS_MAX];
 };
 
-/* Where writer i of a setting has its file, and its number-th session. */
+/* The file of writer i of a setting, and its number-th session. */
 int contention_open(const struct setting *s, const char *dir, int writer,
 		    int64_t number, void **out, struct err *e);
 const struct store_kind *contention_kind(enum layout l);
 
-/* The processes; each ends by _exit. */
+/* The processes; each exits with _exit. */
 void contention_write(const struct setting *s, struct shared_stats *b,
 		      const char *dir, int i);
 

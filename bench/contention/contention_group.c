@@ -1,5 +1,5 @@
-/* One process writes for all: clients hand it their events, it takes whatever
- * has come, commits once, and answers each. */
+/* One process writes for all: clients send it their events; it commits all
+ * available events at once and answers each client. */
 #include "bench/contention/contention.h"
 #include "bench/load/events.h"
 #include "lib/base/clock.h"
@@ -47,7 +47,7 @@ struct group {
 	struct agent_file file;
 	struct writer writers[WRITERS_MAX];
 	struct pollfd fds[WRITERS_MAX];
-	bool answered[WRITERS_MAX]; /* committed, to be told */
+	bool answered[WRITERS_MAX]; /* committed, to be answered */
 	int n;
 };
 
@@ -64,7 +64,8 @@ static int open_group(struct group *g, const struct setting *s, const int *fds,
 	g->n = s->processes;
 	for (int i = 0; i < g->n; i++) {
 		struct id run = id_new(ID_RUN);
-		struct writer_run who = {run.text, 1, 1};
+		struct writer_run who = {
+			.run_id = run.text, .attempt = 1, .epoch = 1};
 		char session[64];
 
 		snprintf(session, sizeof session, "writer-%d-0", i);
@@ -75,7 +76,7 @@ static int open_group(struct group *g, const struct setting *s, const int *fds,
 	return 0;
 }
 
-/* Takes one event from each client that has sent one. */
+/* Receives one event from each client that has sent one. */
 static int take_events(struct group *g, struct err *e)
 {
 	static char text[MESSAGE_MAX];
@@ -90,7 +91,7 @@ static int take_events(struct group *g, struct err *e)
 		if (!(g->fds[i].revents & (POLLIN | POLLHUP)))
 			continue;
 		if (recv(g->fds[i].fd, text, sizeof text, 0) <= 0) {
-			g->fds[i].fd = -1; /* gone */
+			g->fds[i].fd = -1; /* disconnected */
 			continue;
 		}
 		if (writer_append(&g->writers[i], &ev, &ref, e))

@@ -78,7 +78,7 @@ static void print_checkpoints(struct bench_run *r, const struct point *points,
 		return;
 	bench_print(
 		r,
-		"Checkpoints stall whoever meets them: %s, 1 of 1,000 "
+		"Checkpoints delay commits: %s, 1 of 1,000 "
 		"commits takes over %.1f ms, the longest %.0f ms, and the WAL "
 		"stays at %.1f MB; without any it is %.1f ms and %.0f ms, "
 		"and the WAL grows to %.0f MB.",
@@ -88,7 +88,7 @@ static void print_checkpoints(struct bench_run *r, const struct point *points,
 		never->wal_peak_mb);
 }
 
-/* What a mixed workload did beside appending. */
+/* The operations of a mixed workload besides appending. */
 static void print_others(struct bench_run *r, const struct point *points,
 			 size_t n)
 {
@@ -118,7 +118,7 @@ static void print_others(struct bench_run *r, const struct point *points,
 
 /* --- words -------------------------------------------------------------- */
 
-/* Where the curve bends: the fewest writers with 90 % of the most. */
+/* The knee of the curve: the fewest writers with 90 % of the maximum. */
 static size_t bend_of(const struct curve *c)
 {
 	double most = 0;

@@ -3,7 +3,7 @@
 
 #include "bench/contention/contention.h"
 
-/* What was measured of one setting, and the words for all of them. */
+/* The measurements of one setting, and the report of all of them. */
 #define SECTION_SCALING    "writers"
 #define SECTION_BATCH      "events a commit"
 #define SECTION_SYNC       "synchronous"
@@ -23,7 +23,7 @@ struct point {
 	struct histogram other[OPERATIONS]; /* of a mixed workload */
 	double seconds;                     /* of all rounds */
 	double events;                      /* of all rounds, … */
-	struct usage usage;                 /* … and what they took */
+	struct usage usage;                 /* … and their duration */
 	int64_t busy;
 	int64_t starved;
 	double wal_peak_mb;
@@ -32,7 +32,7 @@ struct point {
 
 #define CURVE_MAX 32
 
-/* What one layout did over the number of writers. */
+/* One layout over the number of writers. */
 struct curve {
 	double x[CURVE_MAX];
 	double rate[CURVE_MAX];
@@ -44,7 +44,7 @@ struct curve {
 
 void contention_trace(const struct point *points, size_t n, enum layout l,
 		      struct curve *c);
-/* One curve a layout. */
+/* One curve per layout. */
 void contention_plot(struct bench_run *r, const struct point *points, size_t n,
 		     const struct curve *curves);
 

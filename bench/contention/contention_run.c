@@ -1,4 +1,4 @@
-/* Forks the writers of a setting, watches them, and adds up what they did. */
+/* Forks the writers of a setting, watches them, and adds up their results. */
 #include "bench/contention/contention.h"
 #include "bench/load/events.h"
 #include "lib/base/clock.h"
@@ -51,8 +51,8 @@ const struct store_kind *contention_kind(enum layout l)
 	return is_plain(l) ? &store_reference : &store_ours;
 }
 
-/* The directory of writer i; a file each means a directory each, as agents
- * have. */
+/* The directory of writer i; each file has its own directory, like those of
+ * agents. */
 static void writer_dir(const struct setting *s, const char *dir, int i,
 		       char *out, size_t n)
 {
@@ -103,7 +103,7 @@ static pid_t start_writer(const struct setting *s, struct shared_stats *b,
 	return pid;
 }
 
-/* One socket pair a client; the writer is the last process. */
+/* One socket pair per client; the writer is the last process. */
 static void start_group(const struct setting *s, struct shared_stats *b,
 			const char *dir, pid_t *pids)
 {
@@ -226,7 +226,7 @@ static void add_up(const struct setting *s, const struct shared_stats *b,
 		out->commits_per_sync = (double)b->events / (double)b->commits;
 }
 
-/* How many events the k-th session of a writer has: commits go round. */
+/* The number of events of the k-th session of a writer: commits rotate. */
 static int64_t share_of(const struct workload *w, int64_t events, int64_t k)
 {
 	int64_t commits = events / w->batch;

@@ -1,5 +1,5 @@
-/* One writer: a process that commits, reads and changes as its workload says.
- */
+/* One writer: a process that commits, reads and changes according to its
+ * workload. */
 #include "bench/contention/contention.h"
 #include "bench/load/events.h"
 #include "lib/base/clock.h"
@@ -16,7 +16,7 @@ struct hand {
 	const struct setting *s;
 	const struct store_kind *kind;
 	struct writer_stats *me;
-	struct event_source *sources; /* one a session, and … */
+	struct event_source *sources; /* one per session, and … */
 	void **stores;                /* … its store */
 	int64_t turn;                 /* appends so far */
 	struct op_mix mix;
@@ -41,7 +41,7 @@ static int patch_turn(struct hand *h, size_t k, struct err *e)
 	return rc;
 }
 
-/* What one operation takes, with all its tries. */
+/* The time of one operation, including retries. */
 static int try(struct hand *h, enum operation o, size_t k,
 	       const struct store_event *ev, struct err *e)
 {

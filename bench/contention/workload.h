@@ -3,8 +3,8 @@
 
 #include "bench/load/events.h"
 
-/* What one writer does: --workload FILE, a small JSON that workload_help shows.
- */
+/* The operations of one writer: --workload FILE, a small JSON that
+ * workload_help shows. */
 enum operation {
 #define OPERATION(name, what) OPERATION_##name,
 #include "bench/contention/operations.def"
@@ -16,9 +16,9 @@ const char *operation_name(enum operation o);
 
 struct workload {
 	struct event_sizes bytes; /* of an event */
-	int64_t batch;            /* events a commit */
+	int64_t batch;            /* events per commit */
 	int64_t think_us;         /* between two operations */
-	int64_t sessions;         /* that a writer works on in turn */
+	int64_t sessions;         /* that a writer uses in turn */
 	int64_t mix[OPERATIONS];  /* shares */
 };
 
@@ -28,10 +28,11 @@ struct workload {
 	}
 
 int workload_load(const char *path, struct workload *out, struct err *e);
-/* Whether anything but appending is in it. */
+/* Whether it contains operations other than appends. */
 bool workload_is_mixed(const struct workload *w);
 
-/* Deals operations out in their shares, as evenly as can be. Zeroed: new. */
+/* Selects operations according to their shares, as evenly as possible. Zeroed:
+ * new. */
 struct op_mix {
 	int64_t credit[OPERATIONS];
 };

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* What SQLite asks of the disk: a VFS over the default one that counts. It
- * becomes the default VFS of the process, so all connections are counted. */
+/* Counts SQLite's calls to the disk: a VFS over the default one. It becomes the
+ * default VFS of the process, so all connections are counted. */
 struct disk_counts {
 	int64_t wal_pages; /* frames written to a WAL */
 	int64_t db_pages;  /* pages written to a database by checkpoints */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A number that looks random and is the same each time. */
+/* A pseudo-random number, the same each time. */
 static uint64_t mix(uint64_t x)
 {
 	x ^= x >> 33;

@@ -4,9 +4,9 @@
 #include "bench/suites/store.h"
 
 /*
- * The events that stores are filled with: JSON of about 500 bytes, each
- * different, made from its number alone, so that what is read back can be
- * compared without keeping anything.
+ * The events for stores: JSON of about 500 bytes, each different, generated
+ * from its number, so that events that are read back can be compared without
+ * storing them.
  */
 #define EVENTS_BATCH_MAX 256
 #define EVENTS_BYTES_MAX 4000
@@ -32,7 +32,7 @@ struct event_source {
 const struct store_event *events_next(struct event_source *s, size_t n);
 
 /* -1 with ERR_CORRUPT unless the store has exactly the first n events. `bytes`
- * as the source had them; NULL: none. */
+ * as in the source; NULL: none. */
 int events_verify(const struct store_kind *kind, void *store, int64_t n,
 		  const struct event_sizes *bytes, struct err *e);
 

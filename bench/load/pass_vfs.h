@@ -4,14 +4,14 @@
 #include <sqlite3.h>
 
 /*
- * A SQLite VFS that passes every call on to the default one, for VFSes that
- * count calls or make them fail. They copy pass_methods, replace some of the
+ * A SQLite VFS that passes every call to the default one, for VFSes that count
+ * calls or make them fail. They copy pass_methods, replace some of the
  * functions, and call those of pass_methods from there. Not for skep itself,
  * which uses SQLite's own VFS.
  */
 struct pass_file {
 	sqlite3_file base;
-	sqlite3_file *real; /* lives right behind this struct */
+	sqlite3_file *real; /* directly after this struct */
 	int flags;          /* SQLITE_OPEN_WAL, … */
 };
 

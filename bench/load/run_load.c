@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SAMPLE 50 /* workers that are looked at */
+#define SAMPLE 50 /* workers that are measured */
 
 static int write_config(const char *dir, int max, struct err *e)
 {

@@ -36,8 +36,8 @@ struct sink {
 	_Atomic int64_t count;
 };
 
-/* Bytes of the first whole request, or 0. The sender is libcurl, which spells
- * the header so. */
+/* The length of the first complete request, or 0. The sender is libcurl, which
+ * writes the header like this. */
 static size_t whole(const struct peer *p)
 {
 	const char *end = strstr(p->text, "\r\n\r\n");
@@ -50,8 +50,8 @@ static size_t whole(const struct peer *p)
 	return n <= p->n ? n : 0;
 }
 
-/* False: the connection is over. What came is less than there is room for, so
- * one read takes it all. */
+/* False: the connection has ended. The buffer is large enough for everything
+ * that arrives, so one read is enough. */
 static bool read_requests(struct sink *s, struct peer *p)
 {
 	ssize_t got = read(p->fd, p->text + p->n, ROOM - p->n);
@@ -110,9 +110,9 @@ static void *serve_peers(void *arg)
 	struct sched_param any = {0};
 	struct sink *s = arg;
 
-	/* It does not push whoever it answers off the processor: with two of
-	 * them for skepd and the receiver, a switch at every message would be
-	 * a fifth of what is measured. */
+	/* Does not preempt the process that it answers: with two CPUs for skepd
+	 * and the receiver, a context switch per message would be a fifth of
+	 * the measured time. */
 	pthread_setschedparam(pthread_self(), SCHED_BATCH, &any);
 	for (;;) {
 		int n = epoll_wait(s->poll, events, EVENTS, -1);

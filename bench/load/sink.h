@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A receiver of webhooks that answers at once: one thread, any number of
- * connections that are kept open. A dead one takes everything and says nothing.
+ * A receiver of webhooks that answers at once: one thread, any number of open
+ * connections. A dead one reads everything and never answers.
  */
 struct sink;
 

@@ -17,7 +17,8 @@
 #define WARM_NS(n) (INT64_C(1500000000) + (n)*INT64_C(1000000))
 #define ASK_NS     (INT64_C(20) * 1000000) /* between two plain requests */
 
-/* What a follower has read; an event's text may be cut by the buffer's end. */
+/* The bytes that a follower has read; the text of an event may be cut at the
+ * end of the buffer. */
 struct reader {
 	int fd;
 	int64_t last; /* seq */
@@ -32,7 +33,7 @@ struct sse_load {
 	int n, reading;
 	int poll;
 	int requests;     /* a connection for plain requests, or -1 */
-	int64_t asked_at; /* 0: it is answered */
+	int64_t asked_at; /* 0: it was answered */
 	int64_t ask_next;
 	struct histogram *delivery;
 	struct histogram answers;
@@ -47,7 +48,7 @@ static int64_t number_after(const char *p, size_t n, const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
-/* One line of the stream: only data lines of notes are of interest. */
+/* One line of the stream: only data lines of notes matter. */
 static void take_line(struct sse_load *f, struct reader *r, const char *p,
 		      size_t n)
 {
@@ -180,7 +181,7 @@ static void hang_up(struct sse_load *f)
 	free(f->readers);
 }
 
-/* One step: a note of a hundred characters, again and again. */
+/* One step: a note of a hundred characters, repeated. */
 static void write_script(struct buf *script)
 {
 	char text[101];

@@ -87,7 +87,7 @@ int test_daemon_start(struct test_daemon *h, const char *dir, struct err *e)
 	return 0;
 }
 
-/* Runs live on after a mere signal; so it is asked to end them too. */
+/* Runs continue after a signal, so it is also asked to end them. */
 void test_daemon_stop(struct test_daemon *h)
 {
 	struct err ignored;

@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A supervisor of its own for a benchmark: skepd beside skep-bench, with a home
- * in the directory given. It ends with test_daemon_stop, or with the benchmark. */
+/* A separate supervisor for a benchmark: skepd from the directory of
+ * skep-bench, with a home in the given directory. It ends with
+ * test_daemon_stop, or with the benchmark. */
 struct test_daemon {
 	pid_t pid;
 	char home[512];
@@ -16,21 +17,21 @@ struct test_daemon {
 	struct http_client *client;
 };
 
-/* ERR_UNSUPPORTED if skepd is not there. */
+/* ERR_UNSUPPORTED if there is no skepd. */
 int test_daemon_start(struct test_daemon *h, const char *dir, struct err *e);
 void test_daemon_stop(struct test_daemon *h);
 
-/* A request; the answer's body is added to `answer` (may be NULL). */
+/* Sends a request; adds the body of the answer to `answer` (may be NULL). */
 int test_daemon_call(struct test_daemon *h, const char *method,
 		     const char *path, const char *body, struct buf *answer,
 		     struct err *e);
 
-/* Asks for a run of the agent; its id into id. prompt is the script. */
+/* Submits a run of the agent; writes its id to id. prompt is the script. */
 int test_daemon_run(struct test_daemon *h, const char *agent,
 		    const char *script, char id[64], struct err *e);
 
-/* A connection of one's own to the HTTP socket, or -1 with errno; and a whole
- * text sent on it. */
+/* Opens a connection to the HTTP socket, or -1 with errno; and sends a complete
+ * text on it. */
 int test_daemon_dial(const struct test_daemon *h);
 int test_daemon_send(int fd, const char *text);
 

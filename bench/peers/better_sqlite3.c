@@ -9,7 +9,7 @@
 
 NODE_SCRIPT(peer_better_sqlite3);
 
-#define EVENTS_PER_S 40000 /* more than it can; else it ends early */
+#define EVENTS_PER_S 40000 /* more than possible; otherwise it ends early */
 
 static int write_events(const char *path, int64_t n, struct err *e)
 {
@@ -83,7 +83,7 @@ int better_sqlite3_measure(struct bench_run *r, void *arg,
 			       "better-sqlite3 is not here (see skep-bench "
 			       "peers)");
 	dir = bench_dir(r, "better-sqlite3");
-	/* the reference makes the tables before and reads them after */
+	/* the reference creates the tables before and reads them after */
 	if (store_reference.open(&store, dir, "session-1", e))
 		return -1;
 	rc = run_node(r, dir, out, e);

@@ -8,32 +8,32 @@
 #include <sys/types.h>
 
 /*
- * Peers that are JavaScript packages. Node runs a script of ours (bench/peer_*.js,
- * compiled in) that does the work with the package and prints what it measured.
- * Packages are looked for in $SKEP_BENCH_NODE_MODULES, or else in
- * ~/.cache/skep-bench/node_modules.
+ * Peers that are JavaScript packages. Node runs a script of ours
+ * (bench/peers/peer_*.js, compiled in) that does the work with the package and
+ * prints its measurements. Packages are searched in $SKEP_BENCH_NODE_MODULES,
+ * or else in ~/.cache/skep-bench/node_modules.
  */
 struct node_script {
-	const char *package; /* as npm names it */
+	const char *package; /* its name in npm */
 	const unsigned char *text;
 	size_t n;
 };
 
-/* Declares what CMake made of bench/NAME.js. */
+/* Declares the array that CMake generated from bench/peers/NAME.js. */
 #define NODE_SCRIPT(name)                       \
 	extern const unsigned char name##_js[]; \
 	extern const size_t name##_js_n
 
-/* Where packages are looked for; "" when there is no home either. */
+/* The directory of packages; "" without a home directory. */
 const char *node_modules(void);
-/* Whether node and the package are here. */
+/* Whether node and the package are installed. */
 bool node_has(const char *package);
-/* Runs the script with these arguments (argv[2] on in it, ends with NULL) and
- * gives what it printed. ERR_UNSUPPORTED: node or the package is not here. */
+/* Runs the script with these arguments (from argv[2] on, ends with NULL) and
+ * returns its output. ERR_UNSUPPORTED: node or the package is not installed. */
 int node_run(const struct node_script *s, const char *const *args,
 	     struct buf *out, struct err *e);
 
-/* The same for a script that is talked to: lines in, lines out. */
+/* The same for an interactive script: lines in, lines out. */
 struct node_request {
 	pid_t pid;
 	FILE *to, *from;
@@ -41,10 +41,10 @@ struct node_request {
 
 int node_open(struct node_request *t, const struct node_script *s,
 	      const char *const *args, struct err *e);
-void node_close(struct node_request *t); /* waits for its end */
+void node_close(struct node_request *t); /* waits for its exit */
 
-/* Lets npm bring the package to where it is looked for, unless it is there;
- * ERR_UNSUPPORTED: there is no npm, or it cannot. */
+/* Installs the package with npm, unless it is installed; ERR_UNSUPPORTED: there
+ * is no npm, or it failed. */
 int node_fetch(const char *package, struct err *e);
 
 #endif

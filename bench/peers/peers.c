@@ -1,4 +1,4 @@
-/* skep-bench peers: which peers can take part on this machine. */
+/* skep-bench peers: lists the peers that are available on this machine. */
 #include "bench/harness.h"
 #include "bench/peers/node.h"
 
@@ -10,8 +10,8 @@
 
 static const struct {
 	const char *name;
-	const char *program; /* on the PATH, or where it is; "": built in */
-	const char *package; /* of npm; "": it is none */
+	const char *program; /* in PATH, or its path; "": built in */
+	const char *package; /* in npm; "": not a package */
 	const char *how;
 } peers[] = {
 

@@ -1,9 +1,8 @@
 /*
- * The reference program: the tables that one writes down first, with cached
- * statements. It is fixed, so that a ratio to it means the same next year:
- * text session ids, random event ids, three secondary indexes, one transaction
- * per event with every step as a statement, WAL, synchronous=NORMAL, otherwise
- * SQLite's defaults.
+ * The reference program: straightforward tables with cached statements. It is
+ * fixed, so that a ratio to it keeps its meaning: text session ids, random
+ * event ids, three secondary indexes, one transaction per event with every step
+ * as a statement, WAL, synchronous=NORMAL, otherwise SQLite's defaults.
  */
 #include "bench/suites/store.h"
 #include "lib/base/clock.h"
@@ -128,7 +127,7 @@ static void random_uuid(char out[37])
 		 r[15]);
 }
 
-/* Steps a statement that yields nothing of interest; 0 if it went well. */
+/* Steps a statement whose rows are ignored; 0 if it succeeded. */
 static int step_done(sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
@@ -166,7 +165,7 @@ static int insert(struct reference *s, const struct store_event *ev,
 	return bad ? -1 : 0;
 }
 
-/* 1 if an event with this key is there. */
+/* Returns 1 if an event with this key exists. */
 static int has_key(struct reference *s, const char *key)
 {
 	int rc;

@@ -1,5 +1,5 @@
-/* The floor: what SQLite needs to commit an event at all. One table, one
- * insert, no look-ups, no second index, tuned as our files are. */
+/* The baseline: the minimum that SQLite needs to commit an event. One table,
+ * one insert, no look-ups, no second index, with the settings of our files. */
 #include "bench/suites/store.h"
 #include "lib/base/clock.h"
 
@@ -16,8 +16,8 @@ int store_sqlite_fail(struct sqlite3 *db, const char *what, struct err *e)
 		       "%s: %s", what, sqlite3_errmsg(db));
 }
 
-/* Writers that start together all want to switch the new file to WAL, which
- * SQLite refuses at once to all but one, whatever the busy_timeout. */
+/* Writers that start together all switch the new file to WAL, which SQLite
+ * rejects for all but one, regardless of busy_timeout. */
 int store_sqlite_open(struct sqlite3 **out, const char *dir, const char *name,
 		      const char *script, struct err *e)
 {
@@ -77,7 +77,7 @@ static int prepare_statements(struct baseline_store *s)
 				  -1, &s->read, NULL);
 }
 
-/* A session is a number: the hash of its name, as good as any. */
+/* A session is a number: the hash of its name. */
 static int64_t number_of(const char *session)
 {
 	uint32_t h = 2166136261u;

@@ -1,4 +1,4 @@
-/* A file of JSON lines with fdatasync: what many agents keep. */
+/* A file of JSON lines with fdatasync, as many agents use it. */
 #include "bench/suites/store.h"
 #include "lib/os/file.h"
 

@@ -1,4 +1,4 @@
-/* Our append path as a worker uses it: fence, session, idempotency key, parent,
+/* Our append path as in a worker: fence, session, idempotency key, parent,
  * event, in one transaction (schema/agent/transcript/writer.h). */
 #include "bench/suites/store.h"
 #include "lib/db/checkpoint.h"
@@ -147,7 +147,7 @@ static int tune_ours(void *store, const char *pragmas, struct err *e)
 
 	int frames;
 
-	/* by verbs of their own: the write queue depends on them */
+	/* with its own functions: the write queue depends on them */
 	if (sscanf(pragmas, "PRAGMA wal_autocheckpoint=%d", &frames) == 1) {
 		sql_checkpoint_at(db, frames ? frames : INT_MAX);
 		return 0;

@@ -78,7 +78,7 @@ static const char schema[] =
 
 struct postgres {
 	pid_t server;
-	int port; /* names its socket in /tmp */
+	int port; /* identifies its socket in /tmp */
 	PGconn *db;
 	char dir[4096];
 	char session[64];
@@ -90,14 +90,14 @@ static void close_postgres(void *store)
 
 	PQfinish(s->db);
 	if (s->server > 0) {
-		kill(s->server, SIGQUIT); /* at once: nothing is kept */
+		kill(s->server, SIGQUIT); /* immediate: nothing is kept */
 		while (waitpid(s->server, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	free(s);
 }
 
-/* The newest installed one; Debian keeps them off the PATH. */
+/* The newest installed version; Debian does not put them in PATH. */
 static int find_programs(char *out, size_t cap, struct err *e)
 {
 	glob_t g;
@@ -115,7 +115,8 @@ static int find_programs(char *out, size_t cap, struct err *e)
 				 "postgresql)");
 }
 
-/* PostgreSQL refuses to be root: then it is the user that its package made. */
+/* PostgreSQL refuses to run as root: then it runs as the user of its
+ * package. */
 static const struct passwd *other_user(void)
 {
 	const struct passwd *pw = getpwnam("postgres");
@@ -229,7 +230,7 @@ static int launch(struct postgres *s, const char *settings, struct err *e)
 	return connect_to(s, e) || prepare_cluster(s, settings, e) ? -1 : 0;
 }
 
-/* Its own user has to come to its directory, not to look around there. */
+/* That user must be able to enter the directory, but not to list it. */
 static int let_in(const char *dir, struct err *e)
 {
 	char parent[4096];

@@ -19,7 +19,7 @@
 #define REPLY_MAX (256u << 20)
 
 /* session, key, json: the idempotency key, the parent (the last id), and the
- * event, as one atomic step. */
+ * event, in one atomic step. */
 static const char script[] =
 	"if ARGV[1] ~= '' then "
 	"local was = redis.call('HGET', KEYS[1]..':keys', ARGV[1]) "
@@ -38,7 +38,7 @@ struct redis {
 	int fd;
 	char session[64];
 	char sha[64];
-	struct buf in; /* what came and was not read yet, from `at` on */
+	struct buf in; /* received bytes that were not read yet, from `at` on */
 	size_t at;
 	struct buf out;
 };
@@ -117,7 +117,7 @@ static int more(struct redis *s, struct err *e)
 		return buf_ok(&s->in, "redis", e);
 	do
 		n = read(s->fd, room, 65536);
-	while (n < 0 && errno == EINTR); /* Ctrl-C: this one is finished */
+	while (n < 0 && errno == EINTR); /* Ctrl-C: this one is completed */
 	if (n <= 0)
 		return err_set(e, ERR_IO, "redis ended the connection");
 	buf_grew(&s->in, (size_t)n);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AgentFS's SDK in a process of Node's, which times itself: what it costs to
- * ask it is not part of what is measured. */
+/* AgentFS's SDK in a process of Node, which measures itself: the communication
+ * with it is not part of the measurement. */
 
 NODE_SCRIPT(peer_agentfs);
 
@@ -38,7 +38,8 @@ static int measure_agentfs(struct tree_side *s, struct tree_pass *p,
 		return -1;
 	p->n = strtoll(line, &end, 10);
 	p->us = strtod(end, NULL);
-	return p->n > 0 ? 0 : err_set(e, ERR_PROTOCOL, "AgentFS said %s", line);
+	return p->n > 0 ? 0
+			: err_set(e, ERR_PROTOCOL, "AgentFS printed %s", line);
 }
 
 int tree_agentfs(struct tree_side *s, int files, struct err *e)

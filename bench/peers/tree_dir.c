@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory by system calls: of the disk, or of a mount. */
+/* A directory through system calls: on the disk, or of a mount. */
 struct dir_tree {
 	int root;
-	int patched; /* stays open, as a program would have it */
+	int patched; /* stays open, as in a program */
 };
 
 static int fd_of(void *tree)

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The library, as anybody would call it. */
+/* The library, through its public functions. */
 struct ours {
 	struct sql *db;
 	struct vfs *v;
 	struct buf room;
-	int64_t patched; /* the file that was patched last stays looked up */
+	int64_t patched; /* the node of the last patched file is kept */
 };
 
 static int open_tree(void **out, const char *dir, struct err *e)

@@ -7,10 +7,10 @@
 #include <time.h>
 
 /*
- * What plain SQLite in C can do with a good schema: nodes, names without
- * rowid, blobs; cached statements; no checks beyond what the operation needs,
- * no snapshots, no journal, no compression. The limit that the library is
- * measured against; fixed, so that a ratio means something.
+ * Plain SQLite in C with a good schema: nodes, names without rowid, blobs;
+ * cached statements; only the checks that the operation needs, no snapshots, no
+ * journal, no compression. The library is compared with it; it is fixed, so
+ * that a ratio keeps its meaning.
  */
 enum {
 	BEGIN,
@@ -172,7 +172,7 @@ static int64_t plain_lookup(struct plain *t, int64_t dir, const char *name,
 	return ino;
 }
 
-/* The directory of the path; *name is what is left. */
+/* The directory of the path; *name is the last component. */
 static int64_t parent(struct plain *t, const char *path, const char **name)
 {
 	const char *slash = strchr(path, '/');
@@ -196,7 +196,7 @@ static int plain_add(struct plain *t, const char *path, int mode, const void *p,
 	int64_t dir = parent(t, path, &name), blob = 0, ino;
 
 	if (plain_lookup(t, dir, name, strlen(name)))
-		return err_set(e, ERR_CONFLICT, "%s is there", path);
+		return err_set(e, ERR_CONFLICT, "%s exists", path);
 	if (p) {
 		sqlite3_bind_blob64(t->st[ADD_BLOB], 1, p, n, SQLITE_STATIC);
 		if (plain_step(t, ADD_BLOB, e))

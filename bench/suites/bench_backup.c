@@ -1,4 +1,4 @@
-/* What a backup costs the runs that write meanwhile. */
+/* The cost of a backup for runs that write meanwhile. */
 #include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 #include "lib/os/program_path.h"
@@ -52,7 +52,7 @@ static int count_events(struct run_load *f, int64_t *out, struct err *e)
 	return 0;
 }
 
-/* One `skep backup create`, to its end or to that of the measurement. */
+/* One `skep backup create`, until its end or that of the measurement. */
 static int back_up(const struct run_load *f, const char *dir, int64_t until,
 		   bool *done, struct err *e)
 {
@@ -86,7 +86,7 @@ static int back_up(const struct run_load *f, const char *dir, int64_t until,
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (clock_mono_ns() > until) {
 			*done = false;
-			kill(pid, SIGTERM); /* ours, and not yet waited for */
+			kill(pid, SIGTERM); /* our child, not reaped yet */
 			waitpid(pid, NULL, 0);
 			return 0;
 		}

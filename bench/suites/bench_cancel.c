@@ -1,5 +1,5 @@
-/* How soon a cancelled run is over, its processes proven gone, among many that
- * live. */
+/* The time from a cancel to the verified end of the run, among many active
+ * ones. */
 #include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 
@@ -15,7 +15,7 @@
 struct plan {
 	int live;
 	const char *script;
-	bool listens; /* so its handler says when it was called */
+	bool listens; /* so its handler records when it was called */
 };
 
 enum { HANDLER_MS_P99 }; /* of bench_sample.more */
@@ -47,8 +47,9 @@ static int cancel_one(struct run_load *f, const char *id,
 	return 0;
 }
 
-/* From the row of the request to what the worker's handler wrote, in whole
- * milliseconds: skepd's commit, the message and the worker's own are in it. */
+/* From the row of the request to the output of the worker's handler, in whole
+ * milliseconds: it includes skepd's commit, the message and the worker's own
+ * time. */
 static int time_handler(struct run_load *f, int i, const char *id,
 			struct histogram *wait, struct err *e)
 {
@@ -174,10 +175,10 @@ const struct bench bench_cancel = {
 	.name = "cancel",
 	.help = "from a cancel to the terminal row, among many active runs",
 	.about = "Starts skepd with --active runs that sleep, and cancels them "
-		 "one by one: the time from the request\nto the row that says "
-		 "cancelled, which is written when the process tree is proven "
-		 "gone. Then the\nsame with runs that ignore the message and "
-		 "SIGTERM, with a grace time of 300 ms.",
+		 "one by one: the time from the request\nto the row with "
+		 "the state cancelled, which is written after exit "
+		 "verification. Then the\nsame with runs that ignore the "
+		 "message and SIGTERM, with a grace period of 300 ms.",
 	.options = (const struct bench_option[]){{"live", "N",
 						  "runs alive; 1000"},
 						 {0}},

@@ -1,5 +1,5 @@
-/* Many chat runs at once against a server that only streams: what is left of
- * their time and memory is ours. */
+/* Many chat runs at once against a server that only streams: the remaining time
+ * and memory are those of skep. */
 #include "bench/load/mock_llm.h"
 #include "bench/load/run_load.h"
 #include "lib/base/clock.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define WORDS    100 /* long enough that all talk at once */
+#define WORDS    100 /* long enough that all stream at once */
 #define QUICK    5
 #define PAUSE_MS 100
 #define PATIENCE 600.0
@@ -45,7 +45,7 @@ static int make_agents(struct run_load *f, int port, struct err *e)
 	return rc;
 }
 
-/* Until all talk, or as many as will before the first is done. */
+/* Until all stream, or as many as will before the first has ended. */
 static void await_all(struct bench_run *r, const struct mock_llm *t, int n,
 		      struct seen *s)
 {
@@ -62,7 +62,7 @@ static void await_all(struct bench_run *r, const struct mock_llm *t, int n,
 	} while (now < n && clock_mono_ns() < end && !bench_stopped(r));
 }
 
-/* A run's time from the request to its end, at a share of all. */
+/* The time of a run from the request to its end, at a percentile. */
 static int whole_time(struct run_load *f, int n, double share, int64_t *ms,
 		      struct err *e)
 {

@@ -1,5 +1,5 @@
-/* How fast the durable queue empties into a webhook, and what it costs when
- * each change of state is a commit of its own. */
+/* How fast the durable queue is emptied into a webhook, and the cost if each
+ * change of state is a commit of its own. */
 #include "bench/bench.h"
 #include "bench/load/sink.h"
 #include "bench/load/test_daemon.h"
@@ -15,14 +15,16 @@
 #include <string.h>
 #include <time.h>
 
-#define SECRET       "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-#define FILL         5000 /* rows of one transaction that fills the queue */
-#define GIVE_UP      INT64_C(20000000000)
-#define WARM_UP_NS   INT64_C(1000000000)
-#define LINES        1024 /* conversations of those that are in order */
-#define DEAD_ROWS    1024
-#define INFLIGHT     64 /* what a channel has by itself */
-#define CASES        5  /* in rounds; the long queue comes once, at the end */
+#define SECRET     "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+#define FILL       5000 /* rows of one transaction that fills the queue */
+#define GIVE_UP    INT64_C(20000000000)
+#define WARM_UP_NS INT64_C(1000000000)
+#define LINES      1024 /* conversations of ordered deliveries */
+#define DEAD_ROWS  1024
+#define INFLIGHT   64 /* default of a channel */
+#define CASES \
+	5 /* in rounds; the long queue is measured once, at the
+			 * end */
 #define TABLE        "the queue"
 #define TARGET_TIMES 10
 
@@ -163,9 +165,9 @@ static void nap(void)
 	nanosleep(&t, NULL);
 }
 
-/* From the first answer on connections are made, memory grows to what it will
- * be, and the log of the database to its usual size: a second of that is left
- * out, or a fifth of a short queue. Returns how many came meanwhile. */
+/* After the first answer, connections are opened, memory grows to its steady
+ * size, and so does the log of the database: a second of that is left out, or a
+ * fifth of a short queue. Returns how many deliveries were made meanwhile. */
 static int64_t warm_up(struct bench_run *r, const struct plan *p,
 		       const struct sink *s)
 {
@@ -177,7 +179,7 @@ static int64_t warm_up(struct bench_run *r, const struct plan *p,
 	return sink_count(s);
 }
 
-/* For the time given or to the end. */
+/* For the given time, or until the end. */
 static void watch_deliveries(struct bench_run *r, const struct plan *p,
 			     const struct sink *s, struct test_daemon *h,
 			     struct bench_sample *out)
@@ -190,7 +192,7 @@ static void watch_deliveries(struct bench_run *r, const struct plan *p,
 		nap();
 	from = warm_up(r, p, s);
 	if (from == p->rows)
-		from = 0; /* a short queue is empty before we look */
+		from = 0; /* a short queue may be empty before the check */
 	cpu = test_daemon_cpu_s(h);
 	if (from)
 		began = clock_mono_ns();
@@ -207,7 +209,7 @@ static void watch_deliveries(struct bench_run *r, const struct plan *p,
 				    (double)out->operations;
 }
 
-/* What the receiver got and what the rows say. */
+/* The messages that the receiver got, and the rows. */
 static int compare_received(struct test_daemon *h, const struct sink *s,
 			    int64_t *delivered, struct err *e)
 {
@@ -266,7 +268,7 @@ static int measure_delivery(struct bench_run *r, void *arg,
 	return rc;
 }
 
-/* How fast, and how many times what it is with a commit for each change. */
+/* The rate, and its ratio to the rate with a commit for each change. */
 static void print_times(struct bench_run *r, const char *rate,
 			const char *times, const struct bench_result *ours,
 			const struct bench_result *one_each)
@@ -349,7 +351,7 @@ static int run_delivery(struct bench_run *r, struct err *e)
 	};
 	struct bench_case cases[CASES];
 	struct bench_result res[CASES];
-	static struct bench_sample last; /* to fill the long queue takes long */
+	static struct bench_sample last; /* filling the long queue takes long */
 
 	for (size_t i = 0; i < CASES; i++)
 		cases[i] = (struct bench_case){plans[i].name, measure_delivery,
@@ -366,14 +368,15 @@ const struct bench bench_delivery = {
 	.name = "delivery",
 	.help = "how fast the durable queue empties into a webhook",
 	.about =
-		"A queue that is full at the start goes to a receiver on this "
-		"machine that answers at once:\nskepd claims, sends, signs and "
-		"settles, and every claim is on the disk before its message\n"
-		"leaves. one_commit_each is the same skepd, with the same "
+		"A full queue is delivered to a receiver on this "
+		"machine that answers at once:\nskepd claims, signs and sends "
+		"messages and records the outcomes. Every claim is on disk "
+		"before\nits message is sent. one_commit_each is the same "
+		"skepd, with the same "
 		"requests at once and the same\nsynchronous=FULL, but a commit "
-		"of its own for each claim and for each outcome (that a\n"
-		"message came into the queue is in neither). The messages "
-		"stand for themselves; with in_order\nthey are in 1024 "
+		"of its own for each claim and for each outcome (adding\n"
+		"the messages to the queue counts in neither). The messages "
+		"are independent; with in_order\nthey are in 1024 "
 		"conversations, one after the other in each. beside_dead has a "
 		"second channel\nwhose receiver never answers. many_pending "
 		"is a long queue, in order: memory does not grow\nwith it.",

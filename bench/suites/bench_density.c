@@ -1,4 +1,4 @@
-/* How many workers one machine holds: up in steps until it says no. */
+/* How many workers one machine can run: increased in steps until it fails. */
 #include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 
@@ -19,7 +19,7 @@ struct climb {
 	char limit[200];
 };
 
-/* Fills up to n runs: 1, or 0 with the limit that was hit. */
+/* Starts up to n runs: 1, or 0 with the limit that was hit. */
 static int start_runs(struct bench_run *r, struct run_load *f, int from, int to,
 		      struct climb *c, struct err *e)
 {
@@ -67,7 +67,7 @@ static int climb(struct bench_run *r, struct run_load *f, int max,
 	return 0;
 }
 
-/* Its target is for 1,000 live workers. */
+/* Its target is for 1,000 active workers. */
 static double skepd_at_1000(const struct climb *c)
 {
 	size_t i = c->steps - 1;
@@ -129,9 +129,11 @@ const struct bench bench_density = {
 	.name = "density",
 	.help = "how many live workers the machine holds",
 	.about = "Starts skepd and runs that sleep, 250 at first and twice as "
-		 "many with every step, up to --max or\nuntil the machine says "
-		 "no, and says what said no. Memory of a worker is PSS: shared "
-		 "pages are\ndivided among those who share them.",
+		 "many with every step, up to --max or\nuntil a start fails, "
+		 "and "
+		 "prints the limit that was hit. Memory of a worker is PSS: "
+		 "shared pages are\ndivided among the processes that share "
+		 "them.",
 	.options = (const struct bench_option[]){{"max", "N",
 						  "go no further; 2000"},
 						 {0}},

@@ -92,7 +92,7 @@ const struct bench bench_fuse = {
 			 "size of the big file (default 4096; 0: none)"},
 			{0}},
 	/* Many short rounds: in each one the scheduler may place client and
-	 * server on other processors, which matters most. */
+	 * server on other CPUs, which has the largest effect. */
 	.seconds = 0.1,
 	.rounds = 15,
 	.run = run_fuse,

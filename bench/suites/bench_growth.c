@@ -18,7 +18,7 @@
 #define OPERATIONS_MAX 64
 #define REPEATS        5
 #define LONG_MS        2000 /* once is enough */
-#define NOTHING_MS     0.05 /* less than this does not count */
+#define NOTHING_MS     0.05 /* smaller costs do not count */
 #define NOTHING_STEPS  1000
 #define NOTHING_PAGES  100
 
@@ -46,8 +46,8 @@ static void end_world(struct growth_world *w)
 	sql_close(w->control);
 }
 
-/* What an operation left in the log is not the cost of the next one, and what
- * it left in the page cache is not its gain: a command begins with no pages. */
+/* The log and the page cache that an operation leaves must not affect the next
+ * one: a command starts without pages. */
 static int begin_alone(struct growth_world *w, struct err *e)
 {
 	struct sql_checkpoint_result r;
@@ -81,7 +81,7 @@ static int64_t pages_of(const struct growth_world *w)
 	       (w->control ? sql_pages(w->control) : 0);
 }
 
-/* The least of several times. */
+/* The minimum of several times. */
 static int measure_growth(struct growth_world *w,
 			  const struct growth_operation *op, struct cost *cost,
 			  struct err *e)
@@ -134,8 +134,8 @@ static int measure_size(struct bench_run *r, const struct growth_part *part,
 
 /* --- the report --------------------------------------------------------- */
 
-/* The slope of the straight line through log n and log cost: of the member at
- * this offset, where less than `nothing` does not count. */
+/* The slope of the line through log n and log cost: of the member at this
+ * offset, where less than `nothing` does not count. */
 static double exponent(const struct measured *m, int i, size_t member,
 		       double nothing)
 {
@@ -152,7 +152,7 @@ static double exponent(const struct measured *m, int i, size_t member,
 	return fmax(p, 0.01);
 }
 
-/* How many times as long ten times as many take, between the last two sizes. */
+/* The factor for ten times as many, between the last two sizes. */
 static double times(const struct measured *m, int i)
 {
 	int k = m->n - 1;

@@ -1,5 +1,5 @@
-/* Plain requests: how many a second and how soon, alone and beside followers,
- * and what the socket alone would allow. */
+/* Plain requests: rate and latency, alone and beside followers, and the limit
+ * of the socket alone. */
 #include "bench/load/sse_load.h"
 #include "bench/load/test_daemon.h"
 #include "lib/base/clock.h"
@@ -13,11 +13,11 @@
 static const char request[] = "GET /v1/runs?limit=10 HTTP/1.1\r\n"
 			      "Host: x\r\n\r\n";
 
-#define RUNS       10     /* that the page shows */
+#define RUNS       10     /* on the page */
 #define PATIENCE   300000 /* ms for an answer */
 #define ANSWER_MAX 65536
 
-/* Sends the request and reads until the page's end: ns, or -1. */
+/* Sends the request and reads to the end of the page: ns, or -1. */
 static int64_t request_page(int fd, const char *end, struct err *e)
 {
 	static char got[ANSWER_MAX];

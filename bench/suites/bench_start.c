@@ -1,5 +1,5 @@
-/* How soon a run that is asked for has committed its first event, and how many
- * runs a second can be started. */
+/* The time from the request to the first committed event, and the number of
+ * runs that can be started per second. */
 #include "bench/load/run_load.h"
 #include "bench/suites/start_baseline.h"
 #include "lib/base/clock.h"
@@ -30,7 +30,7 @@ static int start_one(struct run_load *f, int i, struct histogram *wait,
 	return rc;
 }
 
-/* Every agent's file is made by a first run, which does not count. */
+/* The file of every agent is created by a first run, which does not count. */
 static int warm_up(struct run_load *f, struct bench_run *r, struct err *e)
 {
 	int64_t got;
@@ -139,7 +139,7 @@ static int register_agents(const char *dir, struct err *e)
 	return rc;
 }
 
-/* From fork and exec to its first answer, again and again. */
+/* From fork and exec to its first answer, repeatedly. */
 static int measure_ready(struct bench_run *r, const char *dir,
 			 struct bench_sample *out, struct err *e)
 {
@@ -214,7 +214,8 @@ static int run_start(struct bench_run *r, struct err *e)
 					       .less_is_better = true,
 					       .against = "target",
 					       .against_value = 50});
-	/* The floor is no aim: it has no request, no rows, no watch. */
+	/* The baseline is not a target: it has no request, no rows, no
+	 * supervision. */
 	bench_metric(r, &(struct bench_metric){.metric = "floor_ms_p50",
 					       .unit = "ms",
 					       .samples = &res[3].values,

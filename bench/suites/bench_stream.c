@@ -23,8 +23,8 @@ static void describe(struct bench_run *r, const struct bench_result *res,
 			    samples_median(&res[i].more[SSE_LOAD_RSS_MB]),
 			    samples_median(&res[i].more[SSE_LOAD_CPU]),
 			    samples_median(&res[i].more[SSE_LOAD_LOST]));
-	bench_print(r, "The reader is this process, on the same cores: what it "
-		       "takes is missing elsewhere. Times are in whole "
+	bench_print(r, "The reader is this process, on the same cores: its "
+		       "CPU time is not available to skepd. Times are in whole "
 		       "milliseconds, from the worker's commit to the reader.");
 }
 
@@ -62,7 +62,7 @@ static void state_metrics(struct bench_run *r, const struct bench_result *res,
 	state_less(r, "stream_ms_p99", wait_ms(all, 0.99), "between two events",
 		   SSE_LOAD_EVERY_MS);
 	state_less(r, "stream_ms_p99_beside_slow", wait_ms(some, 0.99),
-		   "nobody slow", wait_ms(all, 0.99));
+		   "no slow reader", wait_ms(all, 0.99));
 	bench_metric(
 		r, &(struct bench_metric){.metric = "stream_lost",
 					  .unit = "",

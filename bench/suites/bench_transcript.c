@@ -1,5 +1,5 @@
 /* Appending ~500-byte events to a transcript, one transaction each, beside the
- * reference program, the floor and a file of JSON lines. */
+ * reference program, the baseline and a file of JSON lines. */
 #include "bench/bench.h"
 #include "bench/load/count_vfs.h"
 #include "bench/load/events.h"
@@ -14,11 +14,11 @@ enum { PAGES, SYNCS, BYTES }; /* of bench_sample.more, each per commit */
 
 struct variant {
 	const struct store_kind *kind;
-	size_t batch; /* events a commit */
+	size_t batch; /* events per commit */
 	int keyed;    /* every n-th event has an idempotency key; 0: none */
 };
 
-/* The first is ours; those up to PEERS are what we are measured against. */
+/* The first is ours; those up to PEERS are the ones to compare with. */
 static const struct {
 	const char *name;
 	const struct store_kind *kind;
@@ -102,7 +102,7 @@ static void describe(struct bench_run *r, const struct bench_result *res,
 		    "syncs/commit|CPU µs/event");
 	for (size_t i = 0; i < n; i++) {
 		const struct histogram *h = &res[i].wait;
-		char cpu[24] = "–"; /* of others it has their start in it */
+		char cpu[24] = "–"; /* that of others includes their start */
 
 		if (res[i].values.n == 0)
 			continue;

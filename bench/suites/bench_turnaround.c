@@ -1,5 +1,5 @@
-/* A whole run: from the request to the row that says how it ended, and the same
- * by `skep run --wait`, with a table of where the time goes. */
+/* A whole run: from the request to the row with its final state, and the same
+ * with `skep run --wait`, with a table of where the time goes. */
 #include "bench/load/run_load.h"
 #include "bench/suites/marks.h"
 #include "bench/suites/turnaround_baseline.h"
@@ -24,8 +24,8 @@ static const char definition[] =
 	"{\"driver\":\"exec\",\"config\":{\"command\":[\"/bin/true\"],"
 	"\"stdin\":\"none\"}}";
 
-/* Between two runs: preforked workers are made, and the namespaces of the run before
- * are torn down, or both would be part of the next run. */
+/* Between two runs: preforked workers are started, and the namespaces of the
+ * previous run are torn down; otherwise both would be part of the next run. */
 static void rest(void)
 {
 	struct timespec pause = {0, REST_MS * 1000000};
@@ -73,7 +73,7 @@ static int by_request(struct bench_run *r, void *arg, struct bench_sample *out,
 	return 0;
 }
 
-/* skep beside skep-bench. */
+/* The program skep in the directory of skep-bench. */
 static void become_skep(const char *home, const char *const *words)
 {
 	struct program_path path = program_path("skep");

@@ -24,7 +24,7 @@ static double ms_since(int64_t begin)
 	return (double)(clock_mono_ns() - begin) / 1e6;
 }
 
-/* Of this process; what the wall clock says depends on who else is there. */
+/* Of this process; wall-clock time depends on other load. */
 static double cpu_ms(void)
 {
 	struct timespec t;
@@ -114,7 +114,7 @@ static int import_once(const char *tree, const char *dir, struct imported *out,
 	return rc;
 }
 
-/* A source tree: how long it takes in, and how large the file gets. */
+/* A source tree: the time of the import, and the size of the file. */
 static int import(struct bench_run *r, struct err *e)
 {
 	const char *tree = bench_option(r, "tree");
@@ -142,7 +142,7 @@ static int import(struct bench_run *r, struct err *e)
 	return 0;
 }
 
-/* A short pass fetches nothing from the net. */
+/* A short pass downloads nothing. */
 static bool add_agentfs(struct bench_run *r, struct tree_side *s)
 {
 	struct err e = {0};

@@ -21,7 +21,7 @@ struct big {
 	uint64_t *want, *got; /* PIECE bytes each */
 };
 
-/* The most that the process ever had, in MB; 0 if it is gone. */
+/* The peak memory of the process, in MB; 0 if it has exited. */
 static double peak_mb(pid_t pid)
 {
 	char path[64], line[256];
@@ -38,7 +38,7 @@ static double peak_mb(pid_t pid)
 	return (double)kb / 1024;
 }
 
-/* Every piece has other bytes; LZ4 halves them. */
+/* Every piece has different bytes; LZ4 halves them. */
 static void make_piece(uint64_t *p, int64_t number)
 {
 	uint64_t x = (uint64_t)number * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -61,7 +61,7 @@ static int write_big(struct big *b, struct err *e)
 	return fsync(b->fd) ? err_errno_set(e, "fsync of the big file") : 0;
 }
 
-/* Not from the page cache: that would ask the server for nothing. */
+/* Not from the page cache, which would send no request to the server. */
 static int read_big(struct big *b, struct err *e)
 {
 	if (posix_fadvise(b->fd, 0, 0, POSIX_FADV_DONTNEED) ||

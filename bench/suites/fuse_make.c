@@ -13,8 +13,8 @@
 #define PROJECT "lua5.4" /* a source package of Debian */
 #define ROUNDS  3
 
-/* Fetches the source as its authors publish it, from where this system has its
- * packages from. $1: an empty directory; then a directory for each copy. */
+/* Downloads the source package from the mirror that this system uses. $1: an
+ * empty directory; then a directory for each copy. */
 static const char fetch[] =
 	"set -e; cd \"$1\"; shift\n"
 	"mkdir -p parts lists/partial cache/archives/partial\n"
@@ -33,7 +33,7 @@ static const char fetch[] =
 	"for to; do tar -xzf " PROJECT "_*.orig.tar.gz --strip-components=1 "
 	"-C \"$to\"; done\n";
 
-/* The status of waitpid, or -1. */
+/* The status as from waitpid, or -1. */
 static int run_program(const char *const argv[])
 {
 	int status;
@@ -112,8 +112,10 @@ int fuse_make(struct bench_run *r, const char *const dirs[2], struct err *e)
 	int rc = prepare_sources(r, dirs, e);
 
 	for (int i = 0; rc == 0 && i < 2 * ROUNDS && !bench_stopped(r); i++) {
+		int side = (i + i / 2) % 2; /* the order turns */
+
 		bench_progress(r, "building a program", i, 2 * ROUNDS);
-		rc = build(dirs[i % 2], &times[i % 2], e);
+		rc = build(dirs[side], &times[side], e);
 	}
 	if (rc == 0 && !bench_stopped(r))
 		print_summary(r, times);

@@ -20,8 +20,8 @@ int fuse_read(struct bench_run *r, const char *const dirs[2], int sides,
 /* A build on ours (first) and on the disk. */
 int fuse_make(struct bench_run *r, const char *const dirs[2], struct err *e);
 
-/* Writes one big file on a mount of its own and reads it again: how much memory
- * the server takes meanwhile, at the most. */
+/* Writes one large file on a separate mount and reads it again: the peak memory
+ * of the server meanwhile. */
 int fuse_big_file(struct bench_run *r, int64_t mb, struct err *e);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * The operations that `skep-bench growth` measures. A part makes a world of n
- * things and runs its operations on it in order; an operation finds what those
- * before it have left.
+ * The operations of `skep-bench growth`. A part creates a world of n items and
+ * runs its operations on it in order; each operation sees the results of the
+ * previous ones.
  */
 struct sql;
 struct vfs;

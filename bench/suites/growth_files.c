@@ -36,28 +36,46 @@ static struct file_name file_name(const struct growth_world *w, int64_t i)
 typedef int file_fn(struct growth_world *w, struct vfs *v, int64_t i,
 		    struct err *e);
 
-/* Calls fn for file 0, step, 2 × step…, in transactions of BATCH files. */
-static int each_file(struct growth_world *w, struct vfs *v, int64_t step,
+struct choice {
+	int64_t step;
+	bool others; /* than those of some_files */
+};
+
+static const struct choice all_files = {.step = 1};
+static const struct choice some_files = {.step = SOME_EVERY};
+
+static int64_t nth_file(struct choice c, int64_t i)
+{
+	return c.others && i % SOME_EVERY == 0 ? i + SOME_EVERY / 2 : i;
+}
+
+/* Calls fn for the chosen files, in transactions of BATCH files. */
+static int each_file(struct growth_world *w, struct vfs *v, struct choice c,
 		     file_fn *fn, struct err *e)
 {
 	int64_t done = 0;
 	int rc = vfs_begin(v, e);
 
-	for (int64_t i = 0; i < w->n && rc == 0; i += step, done++) {
+	for (int64_t i = 0; i < w->n && rc == 0; i += c.step, done++) {
 		if (done && done % BATCH == 0)
 			rc = vfs_commit(v, e) ? -1 : vfs_begin(v, e);
 		if (rc == 0)
-			rc = fn(w, v, i, e);
+			rc = fn(w, v, nth_file(c, i), e);
 	}
 	return rc ? -1 : vfs_commit(v, e);
 }
 
+/* Rows that were changed or replaced are adjacent. If FEW files are many of n,
+ * that would make later operations on some_files cheap, so it changes
+ * others. */
 static int few(struct growth_world *w, file_fn *fn, struct err *e)
 {
-	int64_t step = w->n / FEW;
+	struct choice c = {.step = w->n / FEW, .others = true};
 
+	if (c.step == 0)
+		c.step = 1;
 	w->revision++;
-	return each_file(w, w->v, step ? step : 1, fn, e);
+	return each_file(w, w->v, c, fn, e);
 }
 
 static int write_text(struct growth_world *w, struct vfs *v, const char *path,
@@ -163,22 +181,22 @@ static int change_one(struct growth_world *w, struct vfs *v, int64_t i,
 int growth_change_some(struct growth_world *w, struct vfs *v, struct err *e)
 {
 	w->revision++;
-	return each_file(w, v, SOME_EVERY, change_one, e);
+	return each_file(w, v, some_files, change_one, e);
 }
 
 static int create(struct growth_world *w, struct err *e)
 {
-	return each_file(w, w->v, 1, create_one, e);
+	return each_file(w, w->v, all_files, create_one, e);
 }
 
 static int stat_all(struct growth_world *w, struct err *e)
 {
-	return each_file(w, w->v, 1, stat_one, e);
+	return each_file(w, w->v, all_files, stat_one, e);
 }
 
 static int read_files(struct growth_world *w, struct err *e)
 {
-	return each_file(w, w->v, 1, read_one, e);
+	return each_file(w, w->v, all_files, read_one, e);
 }
 
 static int put_few(struct growth_world *w, struct err *e)
@@ -198,7 +216,7 @@ static int replace_few(struct growth_world *w, struct err *e)
 
 static int remove_all(struct growth_world *w, struct err *e)
 {
-	return each_file(w, w->v, 1, remove_nth_file, e);
+	return each_file(w, w->v, all_files, remove_nth_file, e);
 }
 
 /* --- trees ----------------------------------------------------------------- */
@@ -354,7 +372,7 @@ static int drop_snapshot(struct growth_world *w, struct err *e)
 	return vfs_snapshot_drop(w->v, "s", e);
 }
 
-/* Two snapshots; the older one keeps what the newer one kept. */
+/* Two snapshots; the older one gets the rows of the newer one. */
 static int snapshot_twice(struct growth_world *w, struct err *e)
 {
 	return vfs_snapshot(w->v, "older", e) || change_files(w, e) ||
@@ -417,7 +435,7 @@ static int remove_new(struct growth_world *w, struct vfs *v, int64_t i,
 
 static int change_fork_again(struct growth_world *w, struct err *e)
 {
-	return each_file(w, w->other, SOME_EVERY, remove_new, e) ||
+	return each_file(w, w->other, some_files, remove_new, e) ||
 			       growth_change_some(w, w->other, e)
 		       ? -1
 		       : 0;

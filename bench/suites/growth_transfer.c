@@ -29,7 +29,7 @@ int growth_other_destroy(struct growth_world *w, struct err *e)
 	return vfs_destroy(w->file.db, "other", e);
 }
 
-/* An empty namespace instead of the one before. */
+/* An empty namespace instead of the previous one. */
 int growth_other_new(struct growth_world *w, struct err *e)
 {
 	if (w->other && growth_other_destroy(w, e))

@@ -42,7 +42,8 @@ void marks_end(void)
 	file = NULL;
 }
 
-/* The point before: in the same program, or the one that hands over to it. */
+/* The previous point: in the same program, or in the one that passes control to
+ * it. */
 static int before(int m)
 {
 	int at = m - 1;
@@ -62,7 +63,7 @@ struct points {
 	struct histogram step[MARKS];
 };
 
-/* A run whose marks are all there. */
+/* A run with all its marks. */
 static void add_run(struct points *p, const int64_t at[MARKS])
 {
 	for (int m = 0; m < MARKS; m++)

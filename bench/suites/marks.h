@@ -8,7 +8,7 @@
  * one after the other. */
 int marks_begin(const char *dir, struct err *e); /* before skepd is started */
 
-/* Adds a table of medians: when a point is passed, and after which step. */
+/* Adds a table of medians: when each point is passed, and after which step. */
 void marks_table(struct bench_run *r, const char *title);
 
 void marks_end(void);

@@ -32,7 +32,7 @@ int events_await(struct sql *db, int64_t before, struct err *e)
 	return 0;
 }
 
-/* What a worker does first, and no more. */
+/* The first steps of a worker, and nothing else. */
 static int first_commit(const char *path, int number)
 {
 	struct id run = id_new(ID_RUN);

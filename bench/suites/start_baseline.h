@@ -5,16 +5,16 @@
 #include "lib/db/sql.h"
 
 /*
- * The least that a start can cost: a fork that opens the agent's file and
- * commits, with nobody who asks for it, writes it down or watches over it. And
- * how all starts are timed: until another process sees the event.
+ * The minimum cost of a start: a fork that opens the agent file and commits,
+ * without a request, a row or supervision. Also defines how all starts are
+ * timed: until another process sees the event.
  */
 int baseline_starts(struct bench_run *r, void *arg, struct bench_sample *out,
 		    struct err *e);
 
 int events_seen(struct sql *db, int64_t *out, struct err *e);
 
-/* Waits, with a short sleep between looks, for an event that was not there. */
+/* Waits, with a short sleep between checks, for a new event. */
 int events_await(struct sql *db, int64_t before, struct err *e);
 
 #endif

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Somewhere to append the events of one session to: ours, the reference, the
- * floor, peers. All get the same events and are read back and compared.
- * One store is used by one process; several may have the same directory open.
+ * A store for the events of one session: ours, the reference, the baseline,
+ * peers. All get the same events, which are read back and compared. A store is
+ * used by one process; several may have the same directory open.
  */
 struct store_event {
 	const char *json;
@@ -22,8 +22,10 @@ struct store_event {
 struct store_kind {
 	const char *name;
 	const char *what; /* a line for tables */
-	bool server;      /* it starts one: CPU time is not the append's */
-	/* `session` tells writers of one directory apart. Gives *out. */
+	bool server;      /* it starts a server: CPU time is not that of the
+			   * append */
+	/* `session` distinguishes the writers of one directory. Creates
+	 * *out. */
 	int (*open)(void **out, const char *dir, const char *session,
 		    struct err *e);
 	/* n events, acknowledged together. */
@@ -36,7 +38,7 @@ struct store_kind {
 	/* For workloads, or NULL: reads the last n; changes the session. */
 	int (*tail)(void *store, int n, struct err *e);
 	int (*patch)(void *store, const char *json, struct err *e);
-	/* Pragmas for the connection; NULL: it has none. */
+	/* Pragmas for the connection; NULL: not supported. */
 	int (*tune)(void *store, const char *pragmas, struct err *e);
 	void (*close)(void *store);
 };
@@ -44,9 +46,9 @@ struct store_kind {
 extern const struct store_kind store_reference;
 extern const struct store_kind store_baseline;
 extern const struct store_kind store_ours;
-extern const struct store_kind store_ours_full; /* each append on the disk */
+extern const struct store_kind store_ours_full; /* each append is on disk */
 extern const struct store_kind store_jsonl;
-/* These may not be here: ERR_UNSUPPORTED. */
+/* These may not be installed: ERR_UNSUPPORTED. */
 extern const struct store_kind store_redis;
 extern const struct store_kind store_postgres;
 extern const struct store_kind store_postgres_async;

@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 /*
- * Places that hold file trees, for the benchmarks vfs and fuse. A tree has
- * directories "d0" to "d99" with files that stay, and "e0" to "e99" with what is
- * made meanwhile; it is driven by path. One call is one commit unless it stands
- * between begin and end.
+ * Stores of file trees, for the benchmarks vfs and fuse. A tree has directories
+ * "d0" to "d99" with permanent files, and "e0" to "e99" with files that are
+ * created meanwhile; it is accessed by path. One call is one commit unless it
+ * is between begin and end.
  */
 #define TREE_DIRS 100
 
@@ -25,7 +25,7 @@ struct tree_kind {
 	int (*put)(void *t, const char *path, const void *p, size_t n,
 		   struct err *e); /* a new file */
 	int (*get)(void *t, const char *path, void *p, size_t n,
-		   struct err *e); /* all n bytes of it */
+		   struct err *e); /* all n bytes */
 	int (*stat)(void *t, const char *path, int64_t *size, struct err *e);
 	int (*list)(void *t, const char *path, int *n, struct err *e);
 	int (*patch)(void *t, const char *path, int64_t off, const void *p,
@@ -45,37 +45,37 @@ struct tree_pass {
 	double us;   /* out: each */
 };
 
-/* One side of the comparison: a kind, or somebody who times itself. */
+/* One side of the comparison: a kind, or a program that measures itself. */
 struct tree_side {
 	const char *name;
 	const struct tree_kind *kind;
 	int (*timed)(struct tree_side *s, struct tree_pass *p, struct err *e);
 	void (*stop)(struct tree_side *s);
 	const char *dir;
-	/* the harness's */
+	/* of the harness */
 	void *tree;
-	int made; /* files made so far, so that names are new */
+	int made; /* number of created files, for new names */
 };
 
 int tree_files(const struct bench_run *r); /* in a tree at the start */
 
-/* Makes a source tree, the same every time, in an empty directory. */
+/* Creates a source tree, the same every time, in an empty directory. */
 int tree_make(const char *dir, int files, struct err *e);
 
-/* Makes s (name and dir are set) a side that is AgentFS's SDK, filled already.
- * ERR_UNSUPPORTED says what is missing. */
+/* Makes s (name and dir are set) a side for AgentFS's SDK, already filled.
+ * ERR_UNSUPPORTED names what is missing. */
 int tree_agentfs(struct tree_side *s, int files, struct err *e);
 
 /* Runs all operations on all sides in interleaved rounds; the first side is
- * ours, the others what it is compared with. Metrics get `prefix`. */
+ * ours, which is compared with the others. Metrics get `prefix`. */
 int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 	       const char *prefix, struct err *e);
 
-/* States how an operation's results, ours first, stand to what is aimed at
+/* Compares the results of an operation, ours first, with the target
  * (tree_targets.def). */
 void tree_targets(struct bench_run *r, const char *metric,
 		  const struct bench_result *res, size_t n);
-/* One figure that may be `most` at the most. */
+/* One figure with a maximum. */
 void tree_limit(struct bench_run *r, const char *metric, const char *unit,
 		double value, double most);
 

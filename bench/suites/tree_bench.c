@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The operations, each in a loop for the time that a round gives it. What is
- * read is compared with what was written. */
+/* The operations, each in a loop for its time in a round. Data that is read is
+ * compared with what was written. */
 
 #define SMALL       1024
 #define LARGE       65536
@@ -19,9 +19,9 @@ static char data[LARGE];
 
 struct pass { /* one operation on one side in one round */
 	struct tree_side *s;
-	int files; /* that were made at the start: "dN/fN" */
+	int files; /* created at the start: "dN/fN" */
 	unsigned seed;
-	int first; /* of the files that this pass makes */
+	int first; /* of the files that this pass creates */
 	int64_t n; /* done so far */
 };
 
@@ -31,8 +31,8 @@ static void name_file(char *out, size_t room, const char *kind, int64_t i)
 		 (long long)i);
 }
 
-/* What passes make lies apart, so that the directories that are listed hold
- * the same on every side, however many files a pass had time for. */
+/* Files of passes are in separate directories, so that the listed directories
+ * have the same entries on every side, however many files a pass creates. */
 static void name_made(char *out, size_t room, const char *kind, int64_t i)
 {
 	snprintf(out, room, "e%d/%s%lld", (int)(i % TREE_DIRS), kind,
@@ -163,7 +163,7 @@ static const struct {
 	int (*before)(struct pass *p, struct err *e);
 	int (*once)(struct pass *p, struct err *e);
 	int (*after)(struct pass *p, struct err *e);
-	int64_t max; /* times in a pass; 0: as the clock allows */
+	int64_t max; /* repetitions per pass; 0: as time permits */
 } operations[] = {
 	{"create_us", NULL, do_create, NULL, 20000},
 	{"read_us", NULL, do_read, NULL, 0},

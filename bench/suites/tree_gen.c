@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 /*
- * A source tree as there are many, the same every time: files of 100 bytes to
- * 200 kB, most of them small, lines of words of which few are frequent and most
- * are rare, and lines that begin like others. LZ4 halves it, as it does code.
+ * A typical source tree, the same every time: files of 100 bytes to 200 kB,
+ * most of them small; lines of words, few frequent and most rare; and lines
+ * that begin like others. LZ4 halves it, as it does with code.
  */
 #define WORDS 6000
-#define LINES 48 /* that are remembered */
+#define LINES 48 /* words that are reused */
 
 static uint32_t next(uint32_t *seed)
 {
@@ -43,8 +43,8 @@ static void make_words(char words[WORDS][16])
 	}
 }
 
-/* Code says the same again and again with a small difference: most lines
- * begin as an earlier one did. */
+/* Code repeats itself with small differences: most lines begin like an earlier
+ * one. */
 static void begin_line(struct buf *b, size_t *lines, uint32_t *seed)
 {
 	size_t from = lines[next(seed) % LINES], n = 0;

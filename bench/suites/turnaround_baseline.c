@@ -15,7 +15,7 @@
 #define TABLE    "floor: what every run needs, measured alone"
 #define SAMPLES  40
 #define REST_MS  5
-#define COMMITS  3    /* that wait for each other in a run */
+#define COMMITS  3    /* consecutive waits of a run */
 #define FRAME    4120 /* a page of 4096 bytes and its header in the log */
 #define LOG_SIZE (64 * FRAME)
 

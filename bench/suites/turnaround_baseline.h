@@ -3,9 +3,10 @@
 
 #include "bench/bench.h"
 
-/* What no run of /bin/true can do without on this machine, measured alone: the
- * waits for the disk, each an fdatasync of two pages of a log in `dir`, and a
- * process that executes /bin/true without a sandbox. Adds a table. */
+/* The unavoidable cost of a run of /bin/true on this machine, measured
+ * separately: the waits for the disk, each an fdatasync of two pages of a log
+ * in `dir`, and a process that executes /bin/true without a sandbox. Adds a
+ * table. */
 int turnaround_baseline(struct bench_run *r, const char *dir, struct err *e);
 
 #endif

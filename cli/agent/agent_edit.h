@@ -33,8 +33,9 @@
 /* Adds "KEY=VALUE" to an object. VALUE is JSON if it parses, else a string. */
 int cli_set_member(cJSON *def, const char *pair, struct err *e);
 
-/* --set, --unset, --enable and --disable. A KEY with dots is a member inside of
- * others, which stay as they are in *row; "\\." is a dot in a name. */
+/* --set, --unset, --enable and --disable. A KEY with dots is a member inside
+ * other members, whose remaining members in *row are kept; "\\." is a dot in a
+ * name. */
 int agent_set_members(struct cli *cli, const struct agent_row *row, cJSON *def,
 		      struct err *e);
 

@@ -68,8 +68,8 @@ int cli_set_member(cJSON *def, const char *pair, struct err *e)
 	return v ? 0 : -1;
 }
 
-/* Cuts the first name off a path of names with dots between them; "\." is a
- * dot in a name. The rest, or NULL if this was the last. */
+/* Removes the first name of a path of names separated by dots; "\." is a dot in
+ * a name. Returns the rest, or NULL if this was the last. */
 static char *cut(char *path)
 {
 	char *to = path;
@@ -103,8 +103,8 @@ static cJSON *inner(cJSON *obj, const char *name, const char *full,
 	return NULL;
 }
 
-/* A change inside of a member begins with the stored one: what the options do
- * not name stays. */
+/* A change inside a member starts with the stored one: members that the options
+ * do not name are kept. */
 static int begin_with_stored(cJSON *def, const char *spec, const char *name,
 			     struct err *e)
 {
@@ -156,7 +156,7 @@ static int set_path(cJSON *def, const char *spec, const char *full, cJSON *v,
 	return 0;
 }
 
-/* A name with a dot that an earlier version stored as it is. */
+/* A name with a dot that an earlier version stored unchanged. */
 static bool is_stored(const char *spec, const char *name)
 {
 	struct err ignored;

@@ -60,7 +60,7 @@ static int agent_rm(struct cli *cli, struct err *e)
 const struct command cmd_agent_rm = {
 	.name = "agent rm",
 	.args = "AGENT",
-	.help = "remove the definition of an agent",
+	.help = "delete the definition of an agent",
 	.about = "The database of the agent is kept unless --purge is given. "
 		 "Old versions of the definition are kept because finished "
 		 "runs refer to them. On a terminal, --purge asks for "

@@ -63,6 +63,8 @@ static int set_file(struct cli *cli, void *name, struct err *e)
 static int agent_set(struct cli *cli, struct err *e)
 {
 	struct agent_row row;
+	int64_t was;
+	bool was_default;
 	char *name = arena_text(&cli->arena, cli_arg(cli, 0));
 
 	if (cli_flag(cli, "enable") && cli_flag(cli, "disable"))
@@ -75,12 +77,22 @@ static int agent_set(struct cli *cli, struct err *e)
 	if (agents_get(cli->control, name, &row, &cli->arena, e) ||
 	    agent_edit(cli, &row, e) || refuse_files(cli, &row, e))
 		return -1;
+	was = row.version;
+	was_default = row.is_default;
 	row.source = "command";
 	row.is_default = row.is_default || cli_flag(cli, "default");
 	if ((cli_flag(cli, "file") && set_file(cli, name, e)) ||
 	    agent_store(cli, &row, e))
 		return -1;
-	return agent_print_stored(cli, name, "changed", e);
+	if (agents_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	return agent_print_stored(
+		cli, name,
+		row.version != was || row.is_default != was_default ||
+				cli_flag(cli, "file")
+			? "changed"
+			: "unchanged",
+		e);
 }
 
 const struct command cmd_agent_set = {

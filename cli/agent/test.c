@@ -112,8 +112,8 @@ static int check_trial_status(const struct agent_row *row, const char *preset,
 		       needs ? needs : "");
 }
 
-/* What the trial is told: see worker/driver/acp/probe.h. The version of node is
- * of no interest for a command that is not the preset's. */
+/* The input of the test: see worker/driver/acp/probe.h. The version of node
+ * matters only for the command of the preset. */
 static void add_input(struct cli *cli, const struct agent_row *row,
 		      const cJSON *spec, const char *preset, struct buf *b)
 {

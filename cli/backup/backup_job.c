@@ -24,7 +24,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* skep-20261116T063000Z-4x7f2q.tar: names sort by time, and none twice. */
+/* skep-20261116T063000Z-4x7f2q.tar: names sort by time and are unique. */
 static const char *choose_path(struct cli *cli, const char *out, const char *id,
 			       bool zstd)
 {

@@ -130,9 +130,9 @@ static const char *directory(struct cli *cli, const struct swap *w, bool found,
 	return file_make_dir(dir, 0700, e) ? NULL : dir;
 }
 
-/* An agent that this home does not know, or has no file of, gets an empty one,
- * and its definition of the backup: then there is something to put it in place
- * of. Killed after this, the same command again goes on. */
+/* An agent that is unknown here, or has no file, gets an empty file and the
+ * definition in the backup, so that there is a file to replace. After a kill at
+ * this point, the same command continues. */
 static int introduce(struct cli *cli, const struct swap *w,
 		     struct agent_row *definition, struct err *e)
 {

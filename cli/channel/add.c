@@ -98,7 +98,7 @@ static int channel_add(struct cli *cli, struct err *e)
 	if (rc == 0)
 		rc = channel_store(cli, name, def, e);
 	cJSON_Delete(def);
-	return rc ? -1 : channel_print(cli, name, e);
+	return rc ? -1 : channel_print_stored(cli, name, "added", e);
 }
 
 const struct command cmd_channel_add = {

@@ -44,6 +44,21 @@ int channel_print(struct cli *cli, const char *name, struct err *e)
 	return 0;
 }
 
+int channel_print_stored(struct cli *cli, const char *name, const char *verb,
+			 struct err *e)
+{
+	struct channel_row row;
+
+	if (cli->out.json)
+		return channel_print(cli, name, e);
+	if (channels_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	output_note(&cli->out, "%s channel %s: kind %s%s%s", verb, row.name,
+		    row.kind, row.is_enabled ? "" : ", disabled",
+		    row.is_paused ? ", paused" : "");
+	return 0;
+}
+
 struct put {
 	const char *name;
 	const cJSON *def;

@@ -14,6 +14,9 @@ void channel_judge_from_outside(const struct cli *cli, struct channel_row *row);
 
 /* Prints the stored channel. */
 int channel_print(struct cli *cli, const char *name, struct err *e);
+/* The same in one line, which begins with `verb`; all of it with --json. */
+int channel_print_stored(struct cli *cli, const char *name, const char *verb,
+			 struct err *e);
 
 /* Stores a definition, through the supervisor if one runs. */
 int channel_store(struct cli *cli, const char *name, const cJSON *def,

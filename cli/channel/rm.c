@@ -68,7 +68,7 @@ static int channel_rm(struct cli *cli, struct err *e)
 const struct command cmd_channel_rm = {
 	.name = "channel rm",
 	.args = "CHANNEL",
-	.help = "remove a channel with its conversations",
+	.help = "delete a channel with its conversations",
 	.about = "Deliveries are kept. Pending ones become dead letters; 'skep "
 		 "delivery retry' sends them once a channel with the same name "
 		 "exists.",

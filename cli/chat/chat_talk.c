@@ -13,9 +13,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SLOTS    64
-#define AWAY_MAX INT64_C(120000) /* ms to wait for a supervisor that is away */
-#define AWAY_US  200000
+#define SLOTS 64
+#define AWAY_MAX \
+	INT64_C(120000) /* ms to wait for a supervisor that is
+				  * restarting */
+#define AWAY_US 200000
 
 /* --- a conversation of our own ---------------------------------------- */
 

@@ -5,10 +5,10 @@
 #include "lib/base/id.h"
 
 /*
- * A conversation over a pull channel, as skep chat has it: lines go in as
- * messages, and what comes back is fetched, shown, and acknowledged by the next
- * request. A supervisor that goes away is waited for; a message has an id of
- * ours, so it may be said again without becoming two.
+ * A conversation over a pull channel, for skep chat: lines are sent as
+ * messages; answers are received, printed, and acknowledged by the next
+ * request. If the supervisor stops, it waits for the next one. A message has an
+ * id, so sending it again does not duplicate it.
  */
 struct talk_line {
 	struct cli *cli;
@@ -16,7 +16,8 @@ struct talk_line {
 	const char *peer;    /* chosen by talk_open */
 	int slot;            /* reserves it while the process runs */
 	char acked[ID_SIZE]; /* last shown message, to be acknowledged */
-	bool is_away;        /* the supervisor is away, and this was reported */
+	bool is_away;        /* the supervisor does not run, and this was
+			      * reported */
 };
 
 /* Checks agent and channel, and opens a conversation that no other chat of this

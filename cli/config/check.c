@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The warnings, a line each, as a JSON array. */
+/* The warnings, one per line, as a JSON array. */
 static void put_warnings(struct buf *out, const char *lines)
 {
 	json_put_array(out, "warnings");

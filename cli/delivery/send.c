@@ -8,7 +8,7 @@
 #define FILE_MAX ((size_t)64 << 20)
 #define BODY_MAX ((size_t)1 << 30)
 
-/* What an argument says is not said by --set, too. */
+/* A value that an argument sets cannot be set with --set too. */
 static int check_once(const cJSON *body, const char *member, const char *word,
 		      struct err *e)
 {

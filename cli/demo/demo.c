@@ -29,14 +29,14 @@ static const char writer_steps[] =
 	"{\"event\":{\"type\":\"note\",\"text\":\"writing\"},\"repeat\":20,"
 	"\"every_ms\":50}]";
 
-/* A command that counts, and leaves a file in its workspace. */
+/* A command that counts, and writes a file to its workspace. */
 static const char exec_config[] =
 	"{\"shell\":\"for i in $(seq 1 60); do echo "
 	"'{\\\"type\\\":\\\"note\\\",\\\"n\\\":'$i'}'; sleep 0.06; done; "
 	"echo $SKEP_RUN_ID > $SKEP_RUN_ID.txt\",\"stdin\":\"none\"}";
 
-/* Commands in a mounted workspace take turns, so those here work on the disk:
- * all runs of the demo are to be live at once. */
+/* Commands in a mounted workspace run one at a time, so these use the disk: all
+ * runs of the demo are to be active at once. */
 const struct demo_agent demo_agents[DEMO_AGENTS] = {
 	{"ada", "script", "disk", NULL, writer_steps, 60},
 	{"bob", "exec", "disk", exec_config, "count", 60},
@@ -90,7 +90,7 @@ static void nap_and_look(struct demo *d, int ms)
 	demo_draw(d);
 }
 
-/* Goes on looking until so long after the beginning. */
+/* Continues to poll until this time after the start. */
 static void watch_until(struct demo *d, int64_t ms)
 {
 	while (demo_ms(d) < ms && demo_over(d) < d->nruns)

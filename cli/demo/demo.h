@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /*
- * `skep demo`: a home of its own, a supervisor, eight agents, concurrent runs.
+ * `skep demo`: a temporary home, a supervisor, eight agents, concurrent runs.
  * Some runs are cancelled, a worker and the supervisor are killed, and at the
  * end the results are checked against the files.
  */
@@ -33,7 +33,7 @@ struct demo_run {
 	struct process_identity worker; /* last one seen; pid 0: none yet */
 };
 
-struct demo_follower { /* a reader of one run's stream, through everything */
+struct demo_follower { /* a reader of one run's stream during the whole demo */
 	pthread_t thread;
 	char socket[PATH_MAX];
 	char run[ID_SIZE];
@@ -58,32 +58,32 @@ struct demo {
 
 	struct demo_run runs[DEMO_RUNS];
 	int nruns;
-	int live; /* lines that the view has on the terminal */
+	int live; /* lines that the view occupies on the terminal */
 
 	struct demo_follower follower;
 
-	/* what is told at the end */
+	/* printed at the end */
 	int64_t ready_ms, accepted_ms, cancel_ms, recover_ms, back_ms;
 	int64_t adopted;
 	int64_t supervisor_kb;
-	int killed_run; /* index, -1: none was caught */
+	int killed_run; /* index, -1: none was found */
 };
 
 struct demo_agent {
 	const char *name;
 	const char *driver;
-	const char *workspace; /* where there is FUSE; see demo_workspace */
+	const char *workspace; /* if FUSE is available; see demo_workspace */
 	const char *config;    /* of its definition; NULL: none */
 	const char *prompt;    /* of its runs */
-	int notes;             /* events of type note that a run makes */
+	int notes;             /* events of type note of a run */
 };
 
 extern const struct demo_agent demo_agents[DEMO_AGENTS];
 
-/* The mode that an agent really has: a mount needs /dev/fuse. */
+/* The effective mode of an agent: a mount needs /dev/fuse. */
 const char *demo_workspace(int agent);
 
-/* demo_host.c: the supervisor as a process, and what it is asked. */
+/* demo_host.c: the supervisor process, and requests to it. */
 int demo_start(struct demo *d, struct err *e);
 int demo_kill_supervisor(struct demo *d, struct err *e);
 int demo_stop(struct demo *d, struct err *e);
@@ -92,11 +92,11 @@ int demo_call(struct demo *d, const char *method, const char *path,
 int demo_make_agents(struct demo *d, struct err *e);
 int demo_submit(struct demo *d, struct err *e);
 int demo_look(struct demo *d, struct err *e); /* reads the runs' states */
-int64_t demo_ms(const struct demo *d);        /* since the beginning */
+int64_t demo_ms(const struct demo *d);        /* since the start */
 bool demo_is_over(const struct demo_run *r);
 int demo_over(const struct demo *d); /* how many runs are */
 
-/* demo_view.c: what a person sees meanwhile. */
+/* demo_view.c: the view for the user. */
 void demo_say(struct demo *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void demo_draw(struct demo *d);
@@ -105,8 +105,8 @@ void demo_draw(struct demo *d);
 int demo_follow_begin(struct demo *d, const struct demo_run *r, struct err *e);
 void demo_follow_end(struct demo *d);
 
-/* demo_books.c: reads the files, says what happened; -1 when anything is
- * missing, double or left over. */
+/* demo_books.c: reads the files and prints the result; -1 if an event or
+ * process is missing, duplicated or left over. */
 int demo_books(struct demo *d, struct err *e);
 
 #endif

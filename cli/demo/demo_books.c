@@ -1,4 +1,4 @@
-/* What happened, from the files, and whether anything was lost. */
+/* Results from the files, and whether anything was lost. */
 #include "cli/demo/demo.h"
 
 #include "lib/base/clock.h"
@@ -79,16 +79,17 @@ static void check_run(struct demo *d, struct books *b, struct agent_file *f,
 	if (t.gap)
 		problem(d, b, "its numbers have a gap", r);
 	if (t.last_seq < r->last_seq)
-		problem(d, b, "an event that was told of is missing", r);
+		problem(d, b, "a reported event is missing", r);
 	if (r->fate == FATE_CANCEL && strcmp(r->state, "cancelled") != 0 &&
 	    strcmp(r->state, "succeeded") != 0)
-		problem(d, b, "it was to be cancelled", r);
+		problem(d, b, "it was not cancelled", r);
 	if (strcmp(r->state, "succeeded") == 0 && r->attempt == 1 &&
 	    t.notes != a->notes)
-		problem(d, b, "an event is missing or double", r);
+		problem(d, b, "an event is missing or duplicated", r);
 	if (r->fate == FATE_FINISH && strcmp(r->state, "succeeded") != 0)
 		problem(d, b, "it did not succeed", r);
-	/* a third one if the supervisor's death met the second at its start */
+	/* a third one if the death of the supervisor hit the second at its
+	 * start */
 	if (r->fate == FATE_KILL && (strcmp(r->state, "succeeded") != 0 ||
 				     r->attempt < 2 || t.notes < a->notes))
 		problem(d, b, "it was not brought to its end", r);

@@ -1,4 +1,4 @@
-/* A reader that follows one run's stream while everything around it dies. */
+/* A reader that follows the stream of one run while processes are killed. */
 #include "cli/demo/demo.h"
 
 #include "lib/http/client.h"

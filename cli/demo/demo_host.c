@@ -220,7 +220,7 @@ static void note_row(struct demo *d, const cJSON *row)
 		process_identity(pid, &r->worker);
 }
 
-/* Counts that are newer than the row: the supervisor knows them from hints. */
+/* Counts from hints, newer than those in the row. */
 static void note_live(struct demo *d, const cJSON *row)
 {
 	struct demo_run *r = find_run(d, json_text(row, "id", ""));

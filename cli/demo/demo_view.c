@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A letter for each state, and how it looks. */
+/* A letter for each state, and its style. */
 static const struct {
 	const char *state;
 	const char *mark;
@@ -35,7 +35,8 @@ static bool is_live(const struct demo *d)
 	return !d->cli->out.json && isatty(d->cli->out.fd);
 }
 
-/* Takes the view off the terminal, so that a line can be said above it. */
+/* Removes the view from the terminal, so that a line can be printed above
+ * it. */
 static void lift(struct demo *d)
 {
 	if (d->live > 0)

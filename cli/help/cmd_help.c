@@ -6,7 +6,7 @@
 SHAPE_DECLARE(command_view, COMMAND_VIEW);
 SHAPE_DEFINE(command_view, COMMAND_VIEW);
 
-/* For programs: every command, an object a line. */
+/* For programs: every command, one object per line. */
 static int list_commands(struct cli *cli)
 {
 	for (int i = 0; commands[i]; i++) {

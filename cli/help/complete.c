@@ -18,7 +18,7 @@ static bool is_of(const struct command *c, const char *noun)
 	return !strncmp(c->name, noun, n) && c->name[n] == ' ';
 }
 
-/* Calls `each` for the options of a command, those that all have among them. */
+/* Calls `each` for the options of a command, including the common ones. */
 static void each_option(FILE *to, const struct command *c,
 			void (*each)(FILE *, const struct command *,
 				     const struct option_spec *))
@@ -41,7 +41,7 @@ static void bash_option(FILE *to, const struct command *c,
 	fprintf(to, " --%s", o->name);
 }
 
-/* The words that may follow, by what stands before the cursor. */
+/* The possible next words, for the words before the cursor. */
 static void bash_cases(FILE *to)
 {
 	fputs("\t'1 '*) words='", to);
@@ -80,7 +80,7 @@ void complete_bash(FILE *to)
 	      to);
 }
 
-/* Inside single quotes; `quote` is how the shell writes one there. */
+/* Inside single quotes; `quote` is the escape of the shell for one. */
 static void quoted_text(FILE *to, const char *text, const char *quote)
 {
 	for (; *text; text++)
@@ -139,8 +139,8 @@ void complete_zsh(FILE *to)
 	      "\tcase \"$CURRENT $words[2] $words[3]\" in\n",
 	      to);
 	zsh_cases(to);
-	/* As a file of fpath it is called for the first completion and has to
-	 * do that one too; sourced, it only says what it is for. */
+	/* As a file of fpath it is called for the first completion and must
+	 * perform it; if sourced, it only registers itself. */
 	fputs("\tesac\n\t_describe skep list || _files\n}\n"
 	      "if [[ $funcstack[1] = _skep ]]; then\n\t_skep \"$@\"\nelse\n"
 	      "\tcompdef _skep skep\nfi\n",

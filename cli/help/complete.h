@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Shell completion, made from the table of commands. */
+/* Shell completion, generated from the table of commands. */
 void complete_bash(FILE *to);
 void complete_zsh(FILE *to);
 void complete_fish(FILE *to);

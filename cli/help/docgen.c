@@ -1,7 +1,7 @@
 /*
  * skep-docgen DIR: writes man pages, shell completions and the schema of the
- * configuration into DIR. Run by the build, from the same tables that the
- * programs read.
+ * configuration into DIR. The build runs it; it uses the same tables as the
+ * programs.
  */
 #include "cli/command.h"
 #include "cli/help/complete.h"

@@ -50,7 +50,7 @@ static bool has_kind(const struct option_spec *o, enum option_kind kind)
 	return false;
 }
 
-/* The notation of values that are no plain text. */
+/* The notation of values that are not plain text. */
 static void print_notation(FILE *to, const struct command *c)
 {
 	if (has_kind(c->options, OPTION_MILLIS))

@@ -69,7 +69,7 @@ static void options(FILE *to, const struct option_spec *o)
 	}
 }
 
-/* Every error whose exit status is `status`, in a word. */
+/* The descriptions of all errors with this exit status. */
 static void exit_code(FILE *to, int status)
 {
 	const char *between = "";
@@ -95,8 +95,8 @@ static void exit_codes(FILE *to)
 
 static void about_errors(FILE *to)
 {
-	fputs(".SH ERRORS\nOne line on standard error, \"skep: \" and what is "
-	      "wrong; with\n.B \\-\\-json\na problem object with the members "
+	fputs(".SH ERRORS\nOne line on standard error, \"skep: \" and the "
+	      "error; with\n.B \\-\\-json\na problem object with the members "
 	      "title, status, code, exit, retry and detail.\n",
 	      to);
 }

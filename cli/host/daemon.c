@@ -22,7 +22,7 @@
 
 #define UP_TRIES   1500 /* of POLL_MS */
 #define POLL_MS    10
-#define LOOK_TRIES 50 /* between two looks into the log */
+#define LOOK_TRIES 50 /* between two reads of the log */
 #define LOG_BYTES  4096
 #define LOG_LINE   512
 
@@ -68,7 +68,7 @@ int daemon_in_place(struct cli *cli, struct err *e)
 	return rc;
 }
 
-/* SQLite's own words for a lost log are "disk I/O error". */
+/* SQLite reports a lost log as "disk I/O error". */
 static int unreadable(struct cli *cli, struct err *e)
 {
 	(void)daemon_in_place(cli, e);
@@ -129,7 +129,7 @@ static const char *last_line(const char *log, off_t from,
 	return strncmp(line, "skepd: ", 7) ? line : line + 7;
 }
 
-/* What skepd said last: why it is gone. */
+/* The last message of skepd: why it exited. */
 static int say_why(const char *log, off_t from, int status, struct err *e)
 {
 	char text[LOG_BYTES + 1];
@@ -150,7 +150,7 @@ static int say_why(const char *log, off_t from, int status, struct err *e)
 	return err_set(e, ERR_UNAVAILABLE, "skepd did not start: %s", line);
 }
 
-/* In the child: a session of its own, and nothing of the terminal. */
+/* In the child: creates a session and detaches from the terminal. */
 static void become(const char *const argv[4], const char *log)
 	__attribute__((noreturn));
 
@@ -168,8 +168,8 @@ static void become(const char *const argv[4], const char *log)
 	_exit(69);
 }
 
-/* Shows that skepd updates the schema, which takes minutes in a large home. Is
- * there news since `shown`? */
+/* Reports that skepd updates the schema, which takes minutes in a large home.
+ * Returns whether there is news since `shown`. */
 static bool show_migration(const char *log, off_t from, char shown[LOG_LINE])
 {
 	char text[LOG_BYTES + 1], said[LOG_LINE];

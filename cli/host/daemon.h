@@ -6,19 +6,19 @@
 /* Starting and stopping the supervisor of a home. */
 
 /* Starts skepd under a watchdog and waits until it answers; its log is
- * logs/skepd.log. One that runs already is left running; one that is stopping is
- * waited for first. A skepd that ends instead is an error with the last line
- * that it wrote. Prints the result. */
+ * logs/skepd.log. If one is running, it is left running; if one is stopping, it
+ * waits for its end first. If skepd exits, the error contains the last line of
+ * its log. Prints the result. */
 int daemon_up(struct cli *cli, struct err *e);
 
-/* Waits for the end of a supervisor that is stopping, and says so on stderr.
- * False, at once, if it is not stopping. */
+/* Waits for the end of a supervisor that is stopping, and reports that on
+ * stderr. False, at once, if it is not stopping. */
 bool daemon_await_stop(struct cli *cli);
 
-/* Prints what a command made of the supervisor; pid OPT_NONE: none runs. */
+/* Prints the result of a command on the supervisor; pid OPT_NONE: none runs. */
 void daemon_print(struct cli *cli, int64_t pid, bool changed);
 
-/* Becomes skepd; returns only on failure. */
+/* Executes skepd; returns only on failure. */
 int daemon_foreground(struct cli *cli, struct err *e);
 
 /* Requests the end ("restart", "down", "down-now") and waits for it. */
@@ -28,7 +28,7 @@ int daemon_stop(struct cli *cli, const char *intent, struct err *e);
 bool daemon_end_watchdog(struct cli *cli);
 
 /* ERR_MOVED, with what to do, if the supervisor of this home has lost a file of
- * the control plane: it answers, but writes nothing more. */
+ * the control plane: it answers, but cannot write. */
 int daemon_in_place(struct cli *cli, struct err *e);
 
 /* Whether the supervisor that is installed now could take over from the running
@@ -39,7 +39,7 @@ int daemon_check(struct cli *cli, struct err *e);
 int daemon_absent(struct cli *cli, struct err *e);
 
 /* -1: a supervisor runs that the control plane does not name. It has lost its
- * file, and another one must not take its name. */
+ * file, and another one must not replace it. */
 int daemon_nameless(struct cli *cli, struct err *e);
 
 /* The same, with an open control plane. */

@@ -1,5 +1,5 @@
-/* Stopping the supervisor of a home. It is found by the lock of the home, not by
- * the control plane: that one may be lost or damaged. */
+/* Stops the supervisor of a home. It is found by the lock of the home, not by
+ * the control plane, which may be lost or damaged. */
 #include "cli/host/daemon.h"
 
 #include "cli/remote.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define GONE_TRIES 1500 /* of POLL_MS */
-#define SHOW_TRIES 50   /* the same: between two looks at its runs */
+#define SHOW_TRIES 50   /* likewise: between two checks of its runs */
 #define POLL_MS    10
 
 static void wait_gone(const struct process_identity *m)
@@ -44,8 +44,9 @@ static void warn_signalled(const struct err *why)
 		why->text);
 }
 
-/* A supervisor that cannot be asked, or cannot record the request, is stopped by
- * a signal. A restart fails instead: the next supervisor would not do better. */
+/* A supervisor that does not answer, or cannot record the request, is stopped
+ * by a signal. A restart fails instead: the next supervisor would have the same
+ * problem. */
 static int request_stop(struct cli *cli, const char *intent, pid_t holder,
 			struct err *e)
 {
@@ -64,7 +65,7 @@ static int request_stop(struct cli *cli, const char *intent, pid_t holder,
 	return 0;
 }
 
-/* Names once what skepd waits for, and counts it down on a terminal. */
+/* Reports once what skepd waits for, and counts it down on a terminal. */
 static void show_active(struct cli *cli, struct progress *p, bool *named)
 {
 	struct err ignored;
@@ -90,7 +91,7 @@ static struct process_identity mark_holder(pid_t holder)
 	return m;
 }
 
-/* It releases the lock a moment before it ends, and the watchdog ends after it.
+/* It releases the lock just before it exits, and the watchdog exits after it.
  * It may wait for its runs as long as they take. */
 static void wait_stopped(struct cli *cli, const struct process_identity *m)
 {

@@ -102,7 +102,8 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 				     ? arena_text(&cli->arena, why.text)
 				     : "yes";
 	}
-	/* a control plane that cannot be opened was found, and takes no rows */
+	/* a control plane that cannot be opened is a finding, and cannot store
+	 * rows */
 	if (!cli->control && cli_open_control(cli, &ignored))
 		return 0;
 	return note_fixes(p, e);
@@ -114,7 +115,7 @@ static void ignore_item(void *arg, const struct import_item *p)
 	(void)p;
 }
 
-/* Into a home that may have no state yet. */
+/* Also for a home without a state directory. */
 static int import(void *arg, const char *path, struct err *e)
 {
 	struct patient *p = arg;
@@ -164,7 +165,7 @@ static void print_findings(const struct patient *p)
 	}
 }
 
-/* The exit status by the worst finding that is left. */
+/* The exit status for the worst remaining finding. */
 static int report_severity(const struct patient *p, struct err *e)
 {
 	int count[3] = {0};

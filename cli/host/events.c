@@ -6,7 +6,7 @@
 
 #define PAGE 256
 
-/* The host's own log. Read from the rows, so it does not mind a restart of the
+/* The host log. It is read from the rows, so it continues over a restart of the
  * supervisor. */
 struct log {
 	const char *kind, *subject; /* only these; NULL: all */
@@ -20,7 +20,7 @@ static bool is_wanted(const struct log *l, const struct host_event_row *row)
 		strstr(row->body, l->subject));
 }
 
-/* One line each, at once: what comes later must not change the widths. */
+/* One line each, printed at once: later rows must not change the widths. */
 static void print_event(struct cli *cli, const struct host_event_row *row)
 {
 	struct table *t;
@@ -44,7 +44,7 @@ static void print_event(struct cli *cli, const struct host_event_row *row)
 	table_end(t);
 }
 
-/* All that is there now. */
+/* Prints all available rows. */
 static int print_new_events(struct cli *cli, struct log *l, struct err *e)
 {
 	int n = PAGE;
@@ -81,7 +81,7 @@ static int follow_events(struct cli *cli, struct log *l, struct err *e)
 	return rc;
 }
 
-/* Where to begin: behind --after, with the newest --limit, or now. */
+/* The start position: after --after, the newest --limit rows, or now. */
 static int find_start(struct cli *cli, struct log *l, struct err *e)
 {
 	struct host_event_bounds_row b;

@@ -36,7 +36,7 @@ void import_view_end(struct import_view *v, const struct import_run *m)
 		    (long long)m->sum.failed, (long long)m->sum.unknown);
 }
 
-/* A backup that was proven to be whole. */
+/* A verified backup. */
 const char *import_save_first(struct cli *cli, struct err *e)
 {
 	const char *path = ops_backup(cli, "safety", e);

@@ -18,7 +18,7 @@ void import_view_begin(struct import_view *v, struct cli *cli,
 		       struct import_run *m);
 void import_view_end(struct import_view *v, const struct import_run *m);
 
-/* A backup that was proven to be whole; its path, or NULL. */
+/* Creates and verifies a backup; returns its path, or NULL. */
 const char *import_save_first(struct cli *cli, struct err *e);
 
 #endif

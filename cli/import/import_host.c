@@ -10,7 +10,7 @@
 
 /* --- agents ----------------------------------------------------------------------- */
 
-/* Made by an import that knew its name only. */
+/* Created by an import that had only its name. */
 static bool is_bare(const struct agent_row *row)
 {
 	return !strcmp(row->driver, "chat") && !row->model && !row->prompt &&

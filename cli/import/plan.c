@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 /*
- * The ledger, to know what was done before. A reader of a database that nobody
- * has open would leave files beside it, so that is read in a copy. Without any,
- * nothing was done before.
+ * The record of imports, to find items that were imported before. Reading a
+ * database that no process has open would leave files beside it, so a copy is
+ * read. Without one, nothing was imported before.
  */
 static struct sql *open_ledger(struct cli *cli, struct staging_dir *w)
 {

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 #include "lib/base/text.h"
 
-/* For people: what became of it. */
+/* For users: the result of the message. */
 static int tell_run(struct cli *cli, const char *run, struct err *e)
 {
 	struct run_get_in key = {run};

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#define WAIT_ONCE INT64_C(20000) /* ms; then it asks again */
+#define WAIT_ONCE INT64_C(20000) /* ms; then it sends another request */
 #define AWAY_US   200000
 
 static const char *path_of(struct cli *cli, const struct address *t,
@@ -16,7 +16,7 @@ static const char *path_of(struct cli *cli, const struct address *t,
 		ack ? url_text(cli, ack) : "");
 }
 
-/* A supervisor that is away may come back while there is time. */
+/* The supervisor may be restarted while there is time left. */
 static int msg_receive(struct cli *cli, struct err *e)
 {
 	int64_t wait = cli_number(cli, "timeout", 0), left = wait;

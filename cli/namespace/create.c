@@ -1,4 +1,7 @@
 #include "cli/vfs/vfs_cli.h"
+#include "cli/vfs/vfs_main.h"
+
+#include <string.h>
 
 static int run(struct cli *cli, struct err *e)
 {
@@ -6,9 +9,14 @@ static int run(struct cli *cli, struct err *e)
 
 	if (!cli->space || !*cli->space)
 		return err_set(e, ERR_USAGE, "the name is missing: AGENT:NAME");
-	if (vfs_create(cli->agent.db, cli->space, base, e))
+	if (base && home_check_lower(cli->home.root, base, e))
 		return -1;
-	output_note(&cli->out, "created %s", cli->space);
+	if (!base && !strcmp(cli->space, "main")
+		    ? vfs_main_create(cli, e)
+		    : vfs_create(cli->agent.db, cli->space, base, e))
+		return -1;
+	output_note(&cli->out, "created namespace %s:%s%s%s", cli->agent_name,
+		    cli->space, base ? " over " : "", base ? base : "");
 	return 0;
 }
 
@@ -19,8 +27,11 @@ const struct command cmd_namespace_create = {
 	.about = "With --lower, the namespace shows the files of a "
 		 "host directory. The host directory is only read; "
 		 "changes are stored in the namespace, and 'skep vfs "
-		 "apply' writes them back.",
-	.needs = VFS_NEEDS,
+		 "apply' writes them back. The namespace main without --lower "
+		 "is created as the first run of the agent would create it: "
+		 "over the directory of a vfs-scratch agent, or with the quota "
+		 "limits.disk of a vfs-only agent.",
+	.needs = VFS_NEEDS_MADE,
 	.arguments = ARGUMENTS(
 		{"NAMESPACE", "AGENT:NAME of the new namespace"}),
 	.options = OPTIONS(OPTION(TEXT, 0, "lower", "DIR",

@@ -26,9 +26,11 @@ static int run(struct cli *cli, struct err *e)
 				     cli->agent_name),
 	};
 	struct vfs_ns_row *rows;
-	int n = sql_collect(cli->agent.db, Q_VFS_NS_LIST, NULL, 100000, &rows,
-			    &cli->arena, e);
+	int n = 0;
 
+	if (cli->agent.db) /* its first run creates it */
+		n = sql_collect(cli->agent.db, Q_VFS_NS_LIST, NULL, 100000,
+				&rows, &cli->arena, e);
 	if (n < 0)
 		return -1;
 	for (int i = 0; i < n; i++)

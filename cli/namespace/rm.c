@@ -7,7 +7,8 @@ static int run(struct cli *cli, struct err *e)
 	if (vfs_destroy(cli->agent.db, cli->space, e))
 		return -1;
 	cli_done_to(cli, "namespace.rm", cli->space);
-	output_note(&cli->out, "removed %s", cli->space);
+	output_note(&cli->out, "removed namespace %s:%s", cli->agent_name,
+		    cli->space);
 	return 0;
 }
 
@@ -15,7 +16,7 @@ const struct command cmd_namespace_rm = {
 	.name = "namespace rm",
 	.args = "NAMESPACE",
 	.help = "delete a namespace with its snapshots",
-	.needs = VFS_NEEDS,
+	.needs = NEEDS_AGENT_FILE | NEEDS_AGENT_WORD,
 	.arguments = ARGUMENTS({"NAMESPACE", "AGENT:NAME of the namespace"}),
 	.run = run,
 };

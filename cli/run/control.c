@@ -10,6 +10,23 @@ static int control_run(struct cli *cli, struct err *e)
 			   NULL, e);
 }
 
+static int retry_run(struct cli *cli, struct err *e)
+{
+	const char *path = remote_path(cli, ID_RUN, cli_arg(cli, 0), "retry",
+				       e);
+	cJSON *run = path ? remote_call(cli, "POST", path, NULL, e) : NULL;
+
+	if (!run)
+		return -1;
+	if (cli->out.json)
+		remote_done(cli, run);
+	else
+		output_note(&cli->out, "%s: retry of %s",
+			    json_text(run, "id", "?"), cli_arg(cli, 0));
+	cJSON_Delete(run);
+	return 0;
+}
+
 static int send_text(struct cli *cli, struct err *e)
 {
 	return remote_post(
@@ -46,8 +63,9 @@ const struct command cmd_retry = {
 	.name = "retry",
 	.args = "RUN",
 	.help = "start a new run with the input of a finished run",
+	.about = "The command prints the id of the new run.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
-	.run = control_run,
+	.run = retry_run,
 };
 
 const struct command cmd_send = {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUEUED_MAX 1000 /* that the route gives */
+#define QUEUED_MAX 1000 /* maximum of the route */
 
 #define LIVE_ROW(F, S)      \
 	F(S, text, run)     \

@@ -2,24 +2,36 @@
 #include "cli/remote.h"
 #include "cli/run/attachment.h"
 #include "cli/run/run_view.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "schema/agent/transcript/answer.h"
 #include "schema/vocab.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define BODY_MAX (64u << 20)
+
+static const struct {
+	const char *type;
+	int64_t min, max;
+} ranges[] = {
+#define RUN_RANGE(type, min, max) {#type, min, max},
+#include "schema/control/run_range.def"
+#undef RUN_RANGE
+};
 
 /* Members of the request that have an option. */
 static const struct {
 	const char *name;
 	enum field_type type;
+	const char *range;  /* type of the member in a body */
 	const char *option; /* or NULL */
 } members[] = {
 #define NAME_NONE                                      NULL
 #define NAME_OPTION(kind, letter, option, value, help) option
 #define RUN_MEMBER(field, name, type, need, column, again, option) \
-	{#name, FIELD_##field, NAME_##option},
+	{#name, FIELD_##field, #type, NAME_##option},
 #include "schema/control/run_request.def"
 #undef RUN_MEMBER
 };
@@ -44,6 +56,44 @@ static int put_items(struct cli *cli, struct buf *b, const char *member,
 	return 0;
 }
 
+/* A directory is relative to ours, not to that of skepd. */
+static int put_path(struct cli *cli, struct buf *b, const char *member,
+		    const char *option, struct err *e)
+{
+	const char *given = cli_option(cli, option);
+	char *full = given ? realpath(given, NULL) : NULL;
+
+	if (given && !full)
+		return err_errno_set(e, "--%s %s", option, quoted(given).text);
+	json_put_text(b, member, full);
+	free(full);
+	return 0;
+}
+
+static int put_number(struct cli *cli, struct buf *b, size_t member,
+		      struct err *e)
+{
+	const char *option = members[member].option;
+	int64_t n = cli_number(cli, option, 0);
+
+	if (!cli_option(cli, option))
+		return 0;
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+		if (!strcmp(ranges[i].type, members[member].range) &&
+		    (n < ranges[i].min || n > ranges[i].max))
+			return err_set(e, ERR_USAGE,
+				       "--%s: %s is not between %lld and "
+				       "%lld%s",
+				       option, cli_option(cli, option),
+				       (long long)ranges[i].min,
+				       (long long)ranges[i].max,
+				       strcmp(ranges[i].type, "millis")
+					       ? ""
+					       : " milliseconds");
+	json_put_int(b, members[member].name, n);
+	return 0;
+}
+
 static int put_members(struct cli *cli, struct buf *b, struct err *e)
 {
 	for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
@@ -51,15 +101,20 @@ static int put_members(struct cli *cli, struct buf *b, struct err *e)
 
 		if (!option)
 			continue;
-		if (members[i].type == FIELD_text)
+		if (!strcmp(option, "over")) {
+			if (put_path(cli, b, members[i].name, option, e))
+				return -1;
+		} else if (members[i].type == FIELD_text)
 			json_put_text(b, members[i].name,
 				      cli_option(cli, option));
+		else if (members[i].type == FIELD_bool)
+			json_put_bool(b, members[i].name,
+				      cli_flag(cli, option));
 		else if (members[i].type == FIELD_json) {
 			if (put_items(cli, b, members[i].name, option, e))
 				return -1;
-		} else if (cli_option(cli, option))
-			json_put_int(b, members[i].name,
-				     cli_number(cli, option, 0));
+		} else if (put_number(cli, b, i, e))
+			return -1;
 	}
 	return 0;
 }
@@ -106,7 +161,7 @@ static int make_body(struct cli *cli, struct buf *b, struct err *e)
 	return rc;
 }
 
-/* What the agent said, or the command printed. */
+/* The answer of the agent, or the output of the command. */
 static int print_answer(struct cli *cli, const struct run_row *row,
 			struct err *e)
 {

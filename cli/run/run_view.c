@@ -117,9 +117,9 @@ static int read_to_end(struct cli *cli, const struct run_view *v,
 	return rc;
 }
 
-/* Without a word about its events there is no need of its file, and none of a
- * watch on it: the kernel takes 10 ms and more to close one. The row is looked at
- * again after a sixteenth of the time that has passed. */
+/* If no events are printed, the agent file is not opened and not watched: the
+ * kernel takes 10 ms and more to remove a watch. The row is read again after a
+ * sixteenth of the elapsed time. */
 static int wait_to_end(struct cli *cli, const char *id, struct err *e)
 {
 	int64_t began = clock_mono_ns(), ms;

@@ -10,7 +10,7 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 		 struct err *e);
 
 /* Opens the agent's file for reading, as cli->agent: 1; 0 if there is none yet:
- * it comes with the agent's first run. */
+ * the agent's first run creates it. */
 int run_view_open_file(struct cli *cli, const char *agent, struct err *e);
 
 /* Prints the output of a run; with `follow` until it is over, across restarts

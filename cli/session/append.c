@@ -12,7 +12,7 @@
 SHAPE_DECLARE(appended, APPENDED);
 SHAPE_DEFINE(appended, APPENDED);
 
-/* The body that was given as JSON, or one that holds the text. */
+/* The body that was given as JSON, or one with the text. */
 static int make_body(struct cli *cli, struct buf *body, struct err *e)
 {
 	const char *json = cli_option(cli, "body"), *text = cli_arg(cli, 1);

@@ -11,7 +11,8 @@
 struct sink {
 	FILE *to;
 	const char *name;
-	bool is_shown; /* on a terminal, where progress would be between them */
+	bool is_shown; /* on a terminal, where the progress bar would be between
+		        * them */
 	int64_t lines;
 	struct progress progress;
 };

@@ -34,7 +34,9 @@ const struct command cmd_session_patch = {
 	.args = "SESSION PATCH",
 	.help = "change members of a session with a JSON merge patch",
 	.about = "The members are title, model, status, kind, source, "
-		 "parent, ephemeral and meta; null removes a value. "
+		 "parent, workspace, ephemeral and meta; null removes a "
+		 "value. workspace is the namespace in which the runs of the "
+		 "session work, unless they name another one. "
 		 "Concurrent patches of different members are both "
 		 "applied.",
 	.needs = NEEDS_AGENT_FILE,

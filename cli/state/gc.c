@@ -5,6 +5,7 @@
 #include "schema/agent/gc.h"
 #include "schema/agent/media.h"
 #include "schema/control/registry.h"
+#include "vfs/core/vfs.h"
 
 #include <limits.h>
 
@@ -25,7 +26,9 @@ static int gc_file(struct cli *cli, const struct agent_database_row *row,
 
 	if (registry_open(row, 0, &file, e))
 		return -1;
-	rc = agent_gc(&file, j->age, INT_MAX, &result, e);
+	rc = vfs_gc(file.db, e) < 0
+		     ? -1
+		     : agent_gc(&file, j->age, INT_MAX, &result, e);
 	if (!rc) {
 		result.agent = arena_text(&cli->arena, row->agent);
 		j->chunks += result.chunks;
@@ -65,8 +68,9 @@ const struct command cmd_state_gc = {
 	.name = "state gc",
 	.help = "delete unreachable data",
 	.about = "Deletes the content of replaced and deleted "
-		 "artifacts, expired cache entries, and temporary "
-		 "files of artifacts.",
+		 "artifacts, expired cache entries, temporary files of "
+		 "artifacts, and ephemeral namespaces of runs that have "
+		 "ended.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options = OPTIONS(
 		OPTION(MILLIS, 0, "older-than", "TIME",

@@ -8,6 +8,7 @@
 #include "ops/maintain/wal_readers.h"
 #include "schema/agent/gc.h"
 #include "schema/control/registry.h"
+#include "vfs/core/vfs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,7 +71,8 @@ static int maintain_open(struct job *j, struct agent_file *f, struct err *e)
 	struct gc_result freed;
 
 	snprintf(wal, sizeof wal, "%s-wal", sql_path(f->db));
-	if (agent_gc(f, DEAD_MS, GC_MAX, &freed, e) || give_back(j, f->db, e))
+	if (vfs_gc(f->db, e) < 0 || agent_gc(f, DEAD_MS, GC_MAX, &freed, e) ||
+	    give_back(j, f->db, e))
 		return -1;
 	j->sum.freed += freed.chunks + freed.cached;
 	if (file_size(wal) < WAL_BYTES)

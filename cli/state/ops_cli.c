@@ -114,27 +114,34 @@ int ops_audit(struct cli *cli, const char *act, const char *subject,
 	return rc;
 }
 
-static int64_t ask_batch(struct cli *cli, const char *path, const char *body,
-			 struct err *e)
+/* 1 if there may be more, 0, -1. A batch may be spent on rows that are not
+ * counted, so its number may be 0. */
+static int ask_batch(struct cli *cli, const char *path, const char *body,
+		     int64_t *sum, struct err *e)
 {
 	cJSON *answer = remote_call(cli, "POST", path, body, e);
-	int64_t n = -1;
+	int64_t n;
+	int more = -1;
 
-	if (answer &&
-	    text_i64("note", json_text(answer, "note", ""), 0, INT_MAX, &n, e))
-		n = -1;
+	if (answer && !text_i64("note", json_text(answer, "note", ""), 0,
+				INT_MAX, &n, e)) {
+		*sum += n;
+		more = json_bool(answer, "changed", false);
+	}
 	cJSON_Delete(answer);
-	return n;
+	return more;
 }
 
 int64_t ops_ask_batches(struct cli *cli, const char *path, const char *body,
 			struct err *e)
 {
-	int64_t sum = 0, n;
+	int64_t sum = 0;
+	int more;
 
-	while ((n = ask_batch(cli, path, body, e)) > 0)
-		sum += n;
-	return n < 0 ? -1 : sum;
+	do {
+		more = ask_batch(cli, path, body, &sum, e);
+	} while (more > 0);
+	return more < 0 ? -1 : sum;
 }
 
 int ops_open_archive(const char *path, int64_t *size, struct err *e)

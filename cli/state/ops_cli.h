@@ -38,19 +38,20 @@ int64_t ops_ask_batches(struct cli *cli, const char *path, const char *body,
  * the descriptor, or -1. */
 int ops_open_archive(const char *path, int64_t *size, struct err *e);
 
-/* A backup of the whole home before something is changed, of kind `kind`, into
- * backups/: its path, or NULL. */
+/* Creates a backup of the whole home before a change, of kind `kind`, in
+ * backups/: returns its path, or NULL. */
 const char *ops_backup(struct cli *cli, const char *kind, struct err *e);
 
-/* Calls fn for every agent's file that the registry has (--only NAME: for that
- * one), with a bar. A file that fn fails on is told on stderr and does not end
- * the walk; then the walk is -1, with the first reason. */
+/* Calls fn for every agent file in the registry (--only NAME: for that one),
+ * with a progress bar. A failure of fn is reported on stderr and does not end
+ * the walk; the result is then -1, with the first reason. */
 typedef int ops_file(struct cli *cli, const struct agent_database_row *row,
 		     void *arg, struct err *e);
 int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
 		  struct err *e);
 
-/* Words of --agents "a,b c" as an array in the arena; *n of them. */
+/* Splits the words of --agents "a,b c" into an array in the arena; *n of
+ * them. */
 const char *const *ops_names(struct cli *cli, const char *option, int *n,
 			     struct err *e);
 

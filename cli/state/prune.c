@@ -93,7 +93,7 @@ static int prune_file(struct cli *cli, const struct agent_database_row *row,
 
 /* --- the control plane ---------------------------------------------------- */
 
-/* Nobody may supervise meanwhile; the nested transaction asks that. */
+/* No supervisor may start meanwhile; the nested transaction checks that. */
 static int prune_batch(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	const struct job *j = arg;
@@ -113,11 +113,14 @@ static int prune_copied(struct sql *db, int64_t count, void *arg, struct err *e)
 
 static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
 {
-	struct prune_runs_in in = {j->ask.before, j->edge, 200};
 	struct buf body = BUF_MAX(4096);
 	int64_t n;
 
-	json_add_shape(&body, &prune_runs_in_shape, &in);
+	json_begin_object(&body);
+	json_put_int(&body, "before", j->ask.before);
+	json_put_text(&body, "edge", j->edge);
+	json_put_int(&body, "count", 200);
+	json_end_object(&body);
 	n = ops_ask_batches(cli, "/v1/runs/prune", body.p, e);
 	buf_fini(&body);
 	return n;
@@ -131,7 +134,7 @@ static int64_t prune_alone(struct job *j, struct sql *db, struct err *e)
 	return batch_all(&s, db, prune_batch, j, e);
 }
 
-/* A dry run, in a copy: the supervisor is not made to wait for it. */
+/* A dry run, in a copy: the supervisor does not wait for it. */
 static int64_t prune_copy(struct cli *cli, struct job *j, struct err *e)
 {
 	const char *copy = staging_dir_path(&j->dry, "control.sqlite");

@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What came in stays at least as long as skepd would keep it: its row tells the
- * same message when it comes again. */
+/* Inbound messages are kept at least as long as skepd keeps them: their rows
+ * identify repeated messages. */
 void prune_messages_begin(struct cli *cli, struct message_retention *r,
 			  int64_t before)
 {
@@ -40,7 +40,7 @@ int prune_messages_copied(struct message_retention *r, struct sql *copy,
 	return batch_all(&s, copy, some_copied, r, e) < 0 ? -1 : 0;
 }
 
-/* Nobody may supervise meanwhile; the nested transaction asks that. */
+/* No supervisor may start meanwhile; the nested transaction checks that. */
 static int some_alone(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	if (control_enter_alone(db, e))

@@ -76,7 +76,7 @@ static int read_control(struct cli *cli, struct stats *s, struct err *e)
 	return rc;
 }
 
-/* The supervisor's connection to the same file, as it tells itself. */
+/* The supervisor's connection to the same file, as it reports it. */
 static void read_skepd(struct cli *cli, const struct stats *control,
 		       struct stats *s)
 {
@@ -137,7 +137,7 @@ static void print_stats(struct cli *cli, struct stats *all, int count)
 	table_end(t);
 	for (int i = 0; !cli->out.json && i < count; i++)
 		print_details(cli, now, &all[i]);
-	/* a home that cannot be written has no notes */
+	/* a home that is not writable has no records of readers */
 	(void)wal_readers_save(now, &ignored);
 	wal_readers_free(now);
 }

@@ -33,7 +33,7 @@ static int put_line(struct cli *cli, const char *line, size_t n, struct err *e)
 	return rc;
 }
 
-/* A number of lines in one transaction; *p moves behind them. */
+/* Handles a number of lines in one transaction; *p moves past them. */
 static int put_some(struct cli *cli, const char **p, const char *end,
 		    int64_t *line, struct err *e)
 {

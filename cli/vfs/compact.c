@@ -44,6 +44,6 @@ const struct command cmd_vfs_compact = {
 		 "Deduplication and compression use short transactions; "
 		 "returning many free pages is one transaction, during which "
 		 "other writers of the database wait.",
-	.needs = VFS_NEEDS,
+	.needs = NEEDS_AGENT_FILE | NEEDS_AGENT_WORD,
 	.run = run_vfs_compact,
 };

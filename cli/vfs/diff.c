@@ -49,9 +49,9 @@ static int open_snapshot(struct cli *cli, struct vfs *v, const char *name,
 	return vfs_open(&out->v, cli->agent.db, full, "cli", e);
 }
 
-/* The side that a word names: a host directory if it has a '/', @SNAPSHOT of
- * the namespace, or NAMESPACE[@SNAPSHOT]. Without a word: where it comes from.
- */
+/* The side that a word names: a host directory if it contains a '/', @SNAPSHOT
+ * of the namespace, or NAMESPACE[@SNAPSHOT]. Without a word: the origin of the
+ * namespace. */
 static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 		     struct err *e)
 {
@@ -82,7 +82,7 @@ static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 		return open_snapshot(cli, v, word + 1, out, e);
 	if (vfs_open(&out->v, cli->agent.db, word, "cli", e) == 0)
 		return 0;
-	/* a snapshot may be named without its sign */
+	/* a snapshot may be named without the '@' */
 	return e->code == ERR_NOTFOUND && !strchr(word, '@') &&
 			       !open_snapshot(cli, v, word, out, &ignored)
 		       ? 0

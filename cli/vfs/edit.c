@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Replaces text that is there exactly once, or all of it with --all. */
+/* Replaces the only occurrence of a text, or all with --all. */
 static int replace(const struct buf *in, const char *old, const char *new,
 		   bool all, struct buf *out)
 {
@@ -54,7 +54,8 @@ static int edit_in(struct cli *cli, struct vfs *v, struct err *e)
 		rc = vfs_write_file(v, path, (struct blob){out.p, out.n}, &how,
 				    e);
 	if (rc == 0)
-		vfs_say(cli, v, "edited", path);
+		vfs_say(cli, v, "edited", path, "edited %s in %s", path,
+			vfs_full_name(cli, v));
 	buf_fini(&in);
 	buf_fini(&out);
 	return rc;

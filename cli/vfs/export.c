@@ -26,7 +26,8 @@ static int export_tar(struct vfs *v, const char *to, struct vfs_transfer *p,
 	return rc;
 }
 
-/* What a name says of its format. A packed tar is left to the packers. */
+/* The format by the ending of the name. Compressed tar files are not
+ * supported. */
 static const struct {
 	const char *end, *kind;
 } endings[] = {

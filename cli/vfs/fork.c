@@ -6,7 +6,8 @@ static int fork_in(struct cli *cli, struct vfs *v, struct err *e)
 
 	if (vfs_other(cli, &name, e) || vfs_fork(v, name, e))
 		return -1;
-	vfs_say(cli, v, "forked as", name);
+	vfs_say(cli, v, "forked as", name, "forked %s as %s:%s",
+		vfs_full_name(cli, v), cli->agent_name, name);
 	return 0;
 }
 

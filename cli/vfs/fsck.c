@@ -48,7 +48,7 @@ const struct command cmd_vfs_fsck = {
 	.help = "check the file trees of an agent for damage",
 	.about = "All namespaces of the agent are checked. --repair moves "
 		 "files without a name to lost+found.",
-	.needs = VFS_NEEDS,
+	.needs = NEEDS_AGENT_FILE | NEEDS_AGENT_WORD,
 	.options = OPTIONS(
 		FLAG(0, "repair", "repair the damage"),
 		FLAG(0, "deep", "read the content of all files too")),

@@ -14,7 +14,7 @@ static bool is_zeros(const char *p, size_t n)
 	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
 }
 
-/* A piece of zeros stays a hole, except in a pipe. */
+/* A piece of zeros becomes a hole, except in a pipe. */
 static int write_or_skip_zeros(const struct atomic_file *f, const char *p,
 			       size_t n, struct err *e)
 {
@@ -80,7 +80,8 @@ static int get_in(struct cli *cli, struct vfs *v, struct err *e)
 	}
 	if (get_file(cli, v, &a, to, e))
 		return -1;
-	vfs_say(cli, v, "got", path);
+	vfs_say(cli, v, "copied", path, "copied %s from %s to %s", path,
+		vfs_full_name(cli, v), to);
 	return 0;
 }
 

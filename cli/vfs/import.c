@@ -27,7 +27,8 @@ static int import_tar(struct vfs *v, const char *from, struct vfs_transfer *p,
 	return rc;
 }
 
-/* What a source is, if nobody says: a directory, or by its first bytes. */
+/* The format of a source without --format: a directory, or by its first
+ * bytes. */
 static const char *guess(const char *from)
 {
 	char head[16] = "";
@@ -61,7 +62,7 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 	view.port.replace = cli_flag(cli, "replace");
 	if (!kind)
 		kind = guess(from);
-	sql_defer_sync(cli->agent.db, true); /* until all of it is there */
+	sql_defer_sync(cli->agent.db, true); /* until it is complete */
 	if (!strcmp(kind, "dir"))
 		rc = vfs_import_dir(v, from, &view.port, e);
 	else if (!strcmp(kind, "sqlar"))
@@ -78,7 +79,7 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 
 static int run_vfs_import(struct cli *cli, struct err *e)
 {
-	return vfs_cli(cli, import_in, e);
+	return vfs_cli_make(cli, import_in, e);
 }
 
 const struct command cmd_vfs_import = {
@@ -87,7 +88,7 @@ const struct command cmd_vfs_import = {
 	.help = "import a directory, or a tar, sqlar or AgentFS file",
 	.about = "Existing files are replaced and directories are "
 		 "merged. 'skep vfs put' imports a single file.",
-	.needs = VFS_NEEDS,
+	.needs = VFS_NEEDS_MADE,
 	.arguments = ARGUMENTS(
 		{"FROM", "path on the host; '-' reads a tar archive, "
 			 "compressed or not, from standard input"},

@@ -15,13 +15,14 @@ static int ln_in(struct cli *cli, struct vfs *v, struct err *e)
 			    e)) {
 		return -1;
 	}
-	vfs_say(cli, v, "linked", path);
+	vfs_say(cli, v, "linked", path, "linked %s to %s in %s", path, target,
+		vfs_full_name(cli, v));
 	return 0;
 }
 
 static int run_vfs_ln(struct cli *cli, struct err *e)
 {
-	return vfs_cli(cli, ln_in, e);
+	return vfs_cli_make(cli, ln_in, e);
 }
 
 const struct command cmd_vfs_ln = {
@@ -29,7 +30,7 @@ const struct command cmd_vfs_ln = {
 	.args = "NAMESPACE TARGET PATH",
 	.help = "create a hard link, or a symbolic link with "
 		"--symbolic",
-	.needs = VFS_NEEDS,
+	.needs = VFS_NEEDS_MADE,
 	.arguments = ARGUMENTS(
 		{"TARGET", "existing file, or the text of a symbolic link"},
 		{"PATH", "path of the new link"}),

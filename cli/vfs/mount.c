@@ -27,7 +27,7 @@ static int mount_in(struct cli *cli, struct vfs *v, struct err *e)
 
 static int run_vfs_mount(struct cli *cli, struct err *e)
 {
-	return vfs_cli(cli, mount_in, e);
+	return vfs_cli_make(cli, mount_in, e);
 }
 
 const struct command cmd_vfs_mount = {
@@ -39,7 +39,7 @@ const struct command cmd_vfs_mount = {
 		 "workspace, the command first waits for the run to end; a "
 		 "second signal ends the command at once. Mounting requires "
 		 "root, or a user and mount namespace (unshare -rm).",
-	.needs = VFS_NEEDS,
+	.needs = VFS_NEEDS_MADE,
 	.arguments = ARGUMENTS({"DIR", "host directory to mount on"}),
 	.options = OPTIONS(
 		FLAG(0, "private", "allow access only to the mounting user"),

@@ -18,13 +18,14 @@ static int put_in(struct cli *cli, struct vfs *v, struct err *e)
 				    &how, e);
 	buf_fini(&b);
 	if (rc == 0)
-		vfs_say(cli, v, "wrote", cli_arg(cli, 0));
+		vfs_say(cli, v, "wrote", cli_arg(cli, 0), "wrote %s to %s",
+			cli_arg(cli, 0), vfs_full_name(cli, v));
 	return rc;
 }
 
 static int run_vfs_put(struct cli *cli, struct err *e)
 {
-	return vfs_cli(cli, put_in, e);
+	return vfs_cli_make(cli, put_in, e);
 }
 
 const struct command cmd_vfs_put = {
@@ -33,7 +34,7 @@ const struct command cmd_vfs_put = {
 	.help = "write a file from a host file or standard input",
 	.about = "The write is atomic: the file has either the old or "
 		 "the new content.",
-	.needs = VFS_NEEDS,
+	.needs = VFS_NEEDS_MADE,
 	.arguments = ARGUMENTS(
 		{"FILE", "host file to read (default: standard input)"}),
 	.options = OPTIONS(

@@ -6,7 +6,9 @@ static int rm_in(struct cli *cli, struct vfs *v, struct err *e)
 		if (vfs_remove(v, cli_arg(cli, i), cli_flag(cli, "recursive"),
 			       e))
 			return -1;
-		vfs_say(cli, v, "removed", cli_arg(cli, i));
+		vfs_say(cli, v, "removed", cli_arg(cli, i),
+			"removed %s from %s", cli_arg(cli, i),
+			vfs_full_name(cli, v));
 	}
 	return 0;
 }

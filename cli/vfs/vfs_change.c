@@ -25,7 +25,7 @@ void vfs_change_print(struct cli *cli, struct vfs *v,
 	};
 	struct err gone;
 
-	/* a directory that is gone by now has no path any more */
+	/* a directory that was deleted meanwhile has no path */
 	if (c->dir > 0 && vfs_path_of(v, c->dir, &path, &gone))
 		buf_adds(&path, "?");
 	if (path.n)

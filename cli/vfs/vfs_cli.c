@@ -1,7 +1,10 @@
 #include "cli/vfs/vfs_cli.h"
 
+#include "cli/vfs/vfs_main.h"
 #include "lib/base/text.h"
+#include "schema/agent_queries.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,38 +12,60 @@
 SHAPE_DEFINE(vfs_file, VFS_FILE);
 SHAPE_DEFINE(vfs_done, VFS_DONE);
 
+static const char *space_of(const struct cli *cli)
+{
+	return cli->space && *cli->space ? cli->space : "main";
+}
+
+static int namespace_missing(struct cli *cli, const char *name, struct err *e)
+{
+	if (!strcmp(name, "main"))
+		return vfs_main_missing(cli, e);
+	return err_set(
+		e, ERR_NOTFOUND,
+		"agent '%s' has no namespace '%s'; 'skep namespace ls "
+		"%s' lists its namespaces, 'skep namespace create %s:%s' "
+		"creates this one",
+		cli->agent_name, name, cli->agent_name, cli->agent_name, name);
+}
+
 int vfs_cli(struct cli *cli,
 	    int (*inner)(struct cli *, struct vfs *, struct err *),
 	    struct err *e)
 {
-	const char *name = cli->space && *cli->space ? cli->space : "main";
+	const char *name = space_of(cli);
 	const char *who = arena_printf(&cli->arena, "cli:%d", (int)getpid());
 	struct vfs *v;
-	struct err why;
 	int rc;
 
+	if (!cli->agent.db)
+		return namespace_missing(cli, name, e);
 	rc = vfs_open(&v, cli->agent.db, name, who, e);
-	if (rc && e->code == ERR_NOTFOUND && !strcmp(name, "main")) {
-		/* another process may be as fast */
-		if (vfs_create(cli->agent.db, name, NULL, &why) &&
-		    why.code != ERR_CONFLICT) {
-			*e = why;
-			return -1;
-		}
-		rc = vfs_open(&v, cli->agent.db, name, who, e);
-	}
 	if (rc && e->code == ERR_NOTFOUND && !strchr(name, '@'))
-		return err_set(e, ERR_NOTFOUND,
-			       "agent '%s' has no namespace '%s'; 'skep "
-			       "namespace ls %s' lists its namespaces, 'skep "
-			       "namespace create %s:%s' creates this one",
-			       cli->agent_name, name, cli->agent_name,
-			       cli->agent_name, name);
+		return namespace_missing(cli, name, e);
 	if (rc)
 		return -1;
 	rc = inner(cli, v, e);
 	vfs_close(v);
 	return rc;
+}
+
+int vfs_cli_make(struct cli *cli,
+		 int (*inner)(struct cli *, struct vfs *, struct err *),
+		 struct err *e)
+{
+	int found;
+
+	if (strcmp(space_of(cli), "main") != 0)
+		return vfs_cli(cli, inner, e);
+	found = sql_get(cli->agent.db, Q_VFS_NS_FIND,
+			&(struct vfs_key){.text = "main"},
+			&(struct vfs_ns_row){0}, &cli->arena, e);
+	/* another process may have created it meanwhile */
+	if (found < 0 ||
+	    (found == 0 && vfs_main_create(cli, e) && e->code != ERR_CONFLICT))
+		return -1;
+	return vfs_cli(cli, inner, e);
 }
 
 int vfs_other(struct cli *cli, const char **word, struct err *e)
@@ -137,13 +162,25 @@ void vfs_add_found(struct buf *b, const char *start, const char *path)
 	buf_adds(b, path);
 }
 
+const char *vfs_full_name(struct cli *cli, const struct vfs *v)
+{
+	return arena_printf(&cli->arena, "%s:%s", cli->agent_name, vfs_name(v));
+}
+
 void vfs_say(struct cli *cli, const struct vfs *v, const char *done,
-	     const char *what)
+	     const char *what, const char *fmt, ...)
 {
 	struct vfs_done said = {vfs_name(v), done, what};
+	struct buf text = BUF_MAX(1 << 20);
+	va_list ap;
 
-	if (cli->out.json)
+	if (cli->out.json) {
 		output_object(&cli->out, &vfs_done_shape, &said);
-	else
-		output_note(&cli->out, "%s %s in %s", done, what, vfs_name(v));
+		return;
+	}
+	va_start(ap, fmt);
+	buf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	output_note(&cli->out, "%s", text.p);
+	buf_fini(&text);
 }

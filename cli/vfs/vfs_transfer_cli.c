@@ -11,8 +11,8 @@
 SHAPE_DECLARE(vfs_ported, PORTED);
 SHAPE_DEFINE(vfs_ported, PORTED);
 
-/* A node without contents is as much work as so many bytes; a tar, by the way,
- * takes about that for one. */
+/* A node without content counts as this many bytes; a tar file uses about as
+ * much for one. */
 #define NODE_WORK 1024
 
 static void print_transfer_progress(void *arg, int64_t nodes, int64_t bytes)
@@ -33,7 +33,7 @@ static void begin_progress(struct cli *cli, struct transfer_view *view,
 	progress_begin(&view->bar, &cli->out, what, 0);
 }
 
-/* Below a host directory; -1 is passed over, the import will say it. */
+/* Below a host directory; -1 is ignored, since the import will report it. */
 static int64_t work_of_dir(const char *dir)
 {
 	char *const paths[] = {(char *)(uintptr_t)dir, NULL};
@@ -73,7 +73,7 @@ static int add_work(void *arg, const struct vfs_found *f, struct err *e)
 void transfer_begin_export(struct cli *cli, struct transfer_view *view,
 			   struct vfs *v, const char *path)
 {
-	struct err ignored; /* the export will say it */
+	struct err ignored; /* the export will report it */
 
 	begin_progress(cli, view, path, "exporting");
 	view->port.keep_setuid = cli_flag(cli, "keep-setuid");

@@ -4,11 +4,11 @@
 #include "cli/vfs/vfs_cli.h"
 #include "vfs/transfer/transfer.h"
 
-/* A bar while a tree is on its way, and a line at the end. */
+/* A progress bar during a transfer, and a line at the end. */
 struct transfer_view {
 	struct vfs_transfer port;
 	struct progress bar;
-	bool silent; /* standard output is the tree itself */
+	bool silent; /* standard output is the archive itself */
 };
 
 /* The total is counted first only if a progress bar is shown. */
@@ -17,7 +17,7 @@ void port_begin_import(struct cli *cli, struct transfer_view *view,
 void transfer_begin_export(struct cli *cli, struct transfer_view *view,
 			   struct vfs *v, const char *path);
 int port_end(struct cli *cli, struct transfer_view *view,
-	     int rc); /* gives rc */
+	     int rc); /* returns rc */
 
 #define PORT_SETUID \
 	FLAG(0, "keep-setuid", "keep set-user-ID and set-group-ID bits")

@@ -6,9 +6,9 @@
 /*
  * One failure, held by the caller that reports it. A function that can fail
  * takes a `struct err *` as its last parameter and returns 0, or -1 with *e
- * filled; on success *e is unchanged. The text is complete: show it to a person
- * as it is, once, at an edge (CLI, HTTP, log, FUSE). Programmer errors are
- * assert, not err.
+ * filled; on success *e is unchanged. The text is complete: an interface (CLI,
+ * HTTP, log, FUSE) shows it once, unchanged. Programming errors are assert, not
+ * err.
  */
 enum err_code {
 #define ERR(name, http, exit, sys, retry, word) ERR_##name,
@@ -36,7 +36,7 @@ int err_errno_set(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 const char *err_name(enum err_code code);        /* "NOTFOUND" */
-const char *err_description(enum err_code code); /* a phrase for people */
+const char *err_description(enum err_code code); /* a description for users */
 int err_http_status(enum err_code code);
 int err_exit_status(enum err_code code);
 int err_errno(enum err_code code); /* for FUSE, positive */

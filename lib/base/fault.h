@@ -2,15 +2,16 @@
 #define LIB_BASE_FAULT_H
 
 #include "lib/base/err.h"
+#include "lib/base/fault_switch.h" /* generated: defines SKEP_FAULTS or not */
 
 /*
- * Named fault points. In a build with SKEP_FAULTS the environment says what
- * happens where:
+ * Named fault points. In a build with SKEP_FAULTS the environment states which
+ * point fails, and how:
  *
  *   SKEP_FAULT=append_before_commit:kill       die by SIGKILL the first time
  *   SKEP_FAULT=append_before_commit:error:3    fail (ERR_IO) the third time
  *   SKEP_FAULT=append_before_commit:stall      sleep until killed
- *   SKEP_FAULT=append_before_commit:stall500   sleep 500 ms, then go on
+ *   SKEP_FAULT=append_before_commit:stall500   sleep 500 ms, then continue
  *   SKEP_FAULT=skepd/NAME:kill                 only in the program skepd
  *
  * In any other build the calls compile to nothing.

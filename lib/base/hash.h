@@ -11,7 +11,7 @@ struct hash; /* heap object over OpenSSL's SHA-256 */
 struct hash *hash_new(void);
 void hash_add(struct hash *h, const void *p, size_t n);
 void hash_end(struct hash *h, char out[HASH_HEX]); /* frees h */
-void hash_free(struct hash *h);                    /* NULL is fine */
+void hash_free(struct hash *h);                    /* accepts NULL */
 
 void hash_of(const void *p, size_t n, char out[HASH_HEX]);
 

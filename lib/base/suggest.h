@@ -1,7 +1,7 @@
 #ifndef LIB_BASE_SUGGEST_H
 #define LIB_BASE_SUGGEST_H
 
-/* "Did you mean": the candidate that a person most likely meant by `word`. */
+/* "Did you mean": the candidate that is most similar to `word`. */
 struct suggestion {
 	const char *word;
 	const char *best;

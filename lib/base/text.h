@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Validating and parsing text from outside. */
+/* Validation and parsing of external text. */
 
 bool text_is_utf8(const char *p, size_t n);
 size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
@@ -14,7 +14,7 @@ size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 /* After a cut at a byte: removes an incomplete character at the end. */
 void text_end_whole(char *s);
 
-/* Copies a text for people into `size` bytes (at least 4). A text that does not
+/* Copies a text for users into `size` bytes (at least 4). A text that does not
  * fit ends in "…", after a whole character. */
 void text_fit(char *out, size_t size, const char *s);
 

@@ -21,6 +21,6 @@ int sql_blob_read(struct sql_blob *h, void *p, size_t n, size_t off,
 		  struct err *e);
 int sql_blob_write(struct sql_blob *h, const void *p, size_t n, size_t off,
 		   struct err *e);
-void sql_blob_close(struct sql_blob *h); /* NULL is fine */
+void sql_blob_close(struct sql_blob *h); /* accepts NULL */
 
 #endif

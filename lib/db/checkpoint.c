@@ -61,6 +61,11 @@ void sql_checkpoint_at(struct sql *db, int frames)
 	db->log_limit = db->checkpoint_at = frames;
 }
 
+int sql_log_frames(const struct sql *db)
+{
+	return db->log_frames;
+}
+
 void log_watch(struct sql *db)
 {
 	sql_checkpoint_at(db, SQL_LOG_FRAMES);

@@ -36,6 +36,7 @@ int sql_save_log(struct sql *db, struct err *e);
 
 void sql_checkpoint_at(struct sql *db, int frames);
 #define SQL_LOG_FRAMES 4000
+int sql_log_frames(const struct sql *db); /* after our last commit */
 
 /* For a process that exits now: whether closing would only free memory, because
  * a WAL of up to `bytes` is left (see sql_keep_wal). */

@@ -65,7 +65,7 @@ struct sql {
  * registered in lib/os/open_files.h. Only SQLite writes the log: no layer of ours may
  * delay, merge or reorder its writes. */
 int sql_connect(const char *path, int flags, sqlite3 **out);
-void sql_disconnect(sqlite3 *conn); /* NULL is fine */
+void sql_disconnect(sqlite3 *conn); /* accepts NULL */
 
 /* Closes without copying the WAL into the file: for a file that we reject. */
 void sql_close_as_is(struct sql *db);

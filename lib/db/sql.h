@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /*
- * One SQLite connection and its statements. Queries live in .sql files and are
- * named by number (tools/sqlgen.c makes the table, the structs and the enum);
- * each is prepared at first use and kept. Each connection is used by one
- * thread, except for sql_interrupt. This header hides sqlite3.h from all other
+ * One SQLite connection and its statements. Queries are in .sql files and have
+ * numbers (tools/sqlgen.c generates the table, the structs and the enum); each
+ * is prepared at first use and kept. Each connection is used by one thread,
+ * except for sql_interrupt. This header hides sqlite3.h from all other
  * directories.
  */
 struct sql;
@@ -24,7 +24,7 @@ struct sql_query {
 	const struct shape *in; /* struct whose fields the parameters are */
 	const unsigned char *in_map; /* field of `in` for each parameter */
 	unsigned nparams;
-	const struct shape *out; /* struct that a row fills, column by column */
+	const struct shape *out; /* struct of a row, filled column by column */
 };
 
 struct sql_set { /* all queries of one kind of database */
@@ -33,7 +33,7 @@ struct sql_set { /* all queries of one kind of database */
 };
 
 enum sql_flags {
-	SQL_CREATE = 1 << 0,   /* make the file, 0600, if it is not there */
+	SQL_CREATE = 1 << 0,   /* create the file, 0600, if it does not exist */
 	SQL_READONLY = 1 << 1, /* never writes; the file must exist */
 	SQL_FULL = 1 << 2,     /* sql_enter_relaxed waits for the disk, too */
 };
@@ -46,7 +46,7 @@ enum sql_flags {
  */
 int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	     unsigned flags, struct err *e);
-void sql_close(struct sql *db); /* NULL is fine */
+void sql_close(struct sql *db); /* accepts NULL */
 const char *sql_path(const struct sql *db);
 const struct sql_set *sql_queries(const struct sql *db);
 
@@ -78,10 +78,10 @@ int sql_remake(struct sql *db, const char *name, struct err *e);
  *   if (sql_enter(db, e)) return -1;
  *   return sql_leave(db, steps(db, …, e), e);
  *
- * A committed transaction is on the disk when sql_leave returns, so its caller
- * may acknowledge it. sql_enter_relaxed does not wait for the disk: for data
- * that has not been acknowledged yet, and that a later sql_enter or sql_sync
- * covers. docs/OPERATIONS.md lists its users. The outermost call decides.
+ * A committed transaction is on disk when sql_leave returns, so its caller may
+ * acknowledge it. sql_enter_relaxed does not wait for the disk: for data that
+ * has not been acknowledged yet, and that a later sql_enter or sql_sync covers.
+ * docs/OPERATIONS.md lists its users. The outermost call decides.
  *
  * sql_enter_read is for several reads of one consistent state; nothing may
  * write in it.

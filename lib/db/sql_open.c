@@ -17,18 +17,18 @@
 #include <unistd.h>
 
 /*
- * wal_autocheckpoint=0: SQLite's own checkpoints are PASSIVE and run outside the
- * write queue; lib/db/checkpoint.c does them instead.
+ * wal_autocheckpoint=0: SQLite's own checkpoints are PASSIVE and run outside
+ * the write queue; lib/db/checkpoint.c does them instead.
  *
- * journal_size_limit: a log otherwise keeps its peak size for ever, times the
- * number of agents; but a limit below the usual size (4000 frames) makes SQLite
+ * journal_size_limit: otherwise a log keeps its peak size permanently, for
+ * every agent; but a limit below the usual size (4000 frames) makes SQLite
  * truncate the file after every checkpoint and allocate it again, which costs a
  * fifth of the speed of appends.
  *
- * temp_store=MEMORY: SQLite keeps what it may have to undo of a statement in a
- * temporary file once that is larger than 64 KiB, and the sandbox of a run has no
- * directory for such a file. Nothing of ours is written outside the home anyway.
- * sql_vacuum is the exception.
+ * temp_store=MEMORY: SQLite keeps the undo data of a statement in a temporary
+ * file once that is larger than 64 KiB, and the sandbox of a run has no
+ * directory for such a file. Nothing of ours is written outside the home
+ * anyway. sql_vacuum is the exception.
  *
  * cache_spill=ON: see sql_cache.
  */

@@ -15,17 +15,17 @@ static int authenticate(struct conn *c, struct err *e)
 		http_head_get(c->head, "Authorization"));
 	char hash[HASH_HEX];
 
-	if (c->is_unix) {
+	if (c->is_unix && c->peer.scopes) {
 		snprintf(c->principal.name, sizeof c->principal.name, "uid:%u",
 			 c->peer.uid);
 		c->principal.scopes = c->peer.scopes;
-		if (!c->peer.scopes)
-			return err_set(
-				e, ERR_UNAUTHORIZED,
-				"only the user of the supervisor may use "
-				"this socket");
 		return 0;
 	}
+	if (c->is_unix && !token)
+		return err_set(e, ERR_UNAUTHORIZED,
+			       "only the user of the supervisor may use this "
+			       "socket, and not from a sandbox or a container; "
+			       "others need a token");
 	if (!token || !cf->check)
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "a token is required: Authorization: Bearer "

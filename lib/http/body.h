@@ -5,9 +5,9 @@
 #include "lib/http/input.h"
 
 /*
- * The body that a route takes: a JSON object whose members are declared. It is
- * checked as a whole before the handler is called; then its values can be
- * copied into a struct. The tables are const and borrowed.
+ * The body of a route: a JSON object whose members are declared. It is checked
+ * as a whole before the handler is called; then its values can be copied into a
+ * struct. The tables are const and borrowed.
  */
 struct http_member {
 	struct http_input input;

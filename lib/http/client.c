@@ -55,7 +55,7 @@ struct follow {
 	struct sse_parser parser;
 	bool got_bytes;
 	int status;
-	int rc; /* what on_event returned, or -1 */
+	int rc; /* result of on_event, or -1 */
 	struct err *e;
 };
 
@@ -182,8 +182,8 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* Waits and reads: the number of bytes, 0 at the end, -1; -2 if the caller
- * wants to stop. */
+/* Waits and reads. Returns the number of bytes, 0 at the end, -1, or -2 if the
+ * caller requested a stop. */
 static ssize_t receive(struct exchange *x)
 {
 	struct http_client *c = x->c;
@@ -398,7 +398,7 @@ static int exchange_failed(const struct http_client *c, enum went went,
 		       "the response was complete");
 }
 
-/* The server's error, as far as the response contains it. */
+/* The error of the server, as far as the response contains it. */
 static int answer_failed(long status, const char *text, size_t n, struct err *e)
 {
 	struct err ignored;

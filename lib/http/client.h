@@ -22,7 +22,7 @@ struct http_target {
 /* Copies the target. Sends nothing yet. */
 int http_client_open(struct http_client **out, const struct http_target *t,
 		     struct err *e);
-void http_client_close(struct http_client *c); /* NULL is fine */
+void http_client_close(struct http_client *c); /* accepts NULL */
 
 /*
  * Sends a request and appends the response body to `answer` (may be NULL). body

@@ -59,7 +59,7 @@ struct conn {
 	bool keep_alive;
 	bool kill;     /* close now, regardless of queued bytes */
 	bool handling; /* inside a handler, which may read the request */
-	struct conn_peer peer; /* unix: who connected */
+	struct conn_peer peer; /* unix: the peer */
 	struct buf in;
 	struct buf body;
 	cJSON *json; /* the body of a declared route, during its handler */
@@ -94,7 +94,8 @@ void conn_core_init(struct conn_core *k, const struct http_config *config);
 void conn_core_fini(struct conn_core *k);
 void conn_core_spent(struct conn_core *k, const char *route, int64_t ns);
 
-/* uid is that of a unix peer. */
+/* uid is that of a unix peer; HTTP_NOBODY: it must show a token. */
+#define HTTP_NOBODY ((unsigned)-1)
 struct conn *conn_new(struct conn_core *k, bool is_unix, unsigned uid);
 
 /* The socket is closed: notifies reply and stream, frees the connection. */

@@ -13,15 +13,15 @@ struct list {
 };
 
 struct curl_loop {
-	uv_async_t back; /* on skepd's loop: some are over */
+	uv_async_t back; /* on skepd's loop: some transfers have ended */
 	uv_thread_t thread;
 	bool running;
 
-	uv_mutex_t lock; /* for these */
+	uv_mutex_t lock; /* protects these */
 	struct list starting, over;
 	bool dropping, stopping;
 
-	uv_loop_t loop; /* from here on: the thread's own */
+	uv_loop_t loop; /* used by the thread only: */
 	uv_async_t wake;
 	uv_timer_t timer;
 	uv_prepare_t before_poll;
@@ -82,8 +82,8 @@ static void return_transfers(struct curl_loop *c, struct list *done)
 	uv_async_send(&c->back);
 }
 
-/* Before its end libcurl would write the end of a mail to the server, which then
- * has half of it, and wait for the answer. */
+/* libcurl would otherwise send the end of a mail to the server, which then
+ * accepts an incomplete mail, and wait for the answer. */
 static void abort_transfer(struct curl_loop *c, struct transfer *t)
 {
 	if (t->alone)
@@ -101,7 +101,7 @@ static void end_transfer(struct curl_loop *c, struct transfer *t, CURLcode code,
 	add_to_list(done, t);
 }
 
-/* Once a turn, so that skepd hears of many at once. */
+/* Once per turn, so that skepd gets many results at once. */
 static void harvest(struct curl_loop *c)
 {
 	struct list done = {0};
@@ -186,7 +186,7 @@ static void stop_all(struct curl_loop *c)
 	return_transfers(c, &done);
 }
 
-/* What skepd wants of us: what is to be started, what is to be dropped. */
+/* Starts and drops the transfers that skepd requested. */
 static bool get_requests(struct curl_loop *c, struct list *starting,
 			 struct list *dropped)
 {
@@ -288,9 +288,9 @@ static int make_multi(struct curl_loop *c, struct err *e)
 	return 0;
 }
 
-/* With the first transfer: libcurl and its libraries take a megabyte and some
- * milliseconds, and many hosts have no channel that needs them. Without a thread
- * what was made waits for the next transfer. */
+/* Started with the first transfer: libcurl and its libraries take a megabyte
+ * and some milliseconds, and many hosts have no channel that needs them.
+ * Without a thread, transfers wait for the next one. */
 static int start_thread(struct curl_loop *c, struct err *e)
 {
 	if (c->running)
@@ -349,7 +349,7 @@ int curl_loop_start(struct curl_loop *c, struct transfer *t, struct err *e)
 	t->drop = false;
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
-	/* One that is given up does not wait for its name server. */
+	/* A dropped transfer does not wait for the name server. */
 	curl_easy_setopt(t->easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_sockets_use(c->sockets, t->easy);
 	uv_mutex_lock(&c->lock);

@@ -8,40 +8,41 @@
 #include <uv.h>
 
 /*
- * libcurl's multi interface in a thread of its own, with a loop of its own:
- * messages leave and answers come while skepd's loop waits for its disk, and a
- * name server that is slow keeps nobody but the transfer that asked for it. One
- * object serves all channels of a protocol; connections are used again. Mail has
- * its own, since libcurl stands still while a server thinks about a mail.
+ * libcurl's multi interface in its own thread, with its own loop: messages are
+ * sent and answers are received while skepd's loop waits for its disk, and a
+ * slow name server delays only the transfer that uses it. One object serves all
+ * channels of a protocol; connections are reused. Mail has its own object,
+ * since libcurl blocks while a server processes a mail.
  *
- * A transfer belongs to the thread from curl_loop_start until done is called, on
- * skepd's loop, exactly once. In between its easy handle, and all that the
- * handle was told to use, must not be touched; callbacks of the handle are
- * called in the thread.
+ * A transfer belongs to the thread from curl_loop_start until done is called,
+ * on skepd's loop, exactly once. Meanwhile its easy handle and everything that
+ * the handle refers to must not be touched; callbacks of the handle are called
+ * in the thread.
  */
 struct curl_loop;
 
-struct transfer { /* part of what the caller has for it */
+struct transfer { /* embedded in an object of the caller */
 	CURL *easy;
-	bool alone; /* no other uses its connection: cut when it is dropped */
-	/* It is over, and out of the multi handle. */
+	bool alone; /* its connection is not shared: closed when the transfer is
+		     * dropped */
+	/* The transfer has ended and was removed from the multi handle. */
 	void (*done)(struct transfer *t, CURLcode code);
 
-	struct transfer *next, *prev; /* the rest is curl_loop's */
+	struct transfer *next, *prev; /* the rest is private to curl_loop.c */
 	CURLcode code;
 	bool drop;
 };
 
 struct curl_loop *curl_loop_new(uv_loop_t *loop);
 
-/* Ends the thread; done is called for what is left, and it is freed when the
- * loop has let go. NULL is fine. */
+/* Ends the thread; done is called for all transfers, and the object is freed
+ * when its handles are closed. Accepts NULL. */
 void curl_loop_close(struct curl_loop *c);
 
 /* -1: done will not be called. */
 int curl_loop_start(struct curl_loop *c, struct transfer *t, struct err *e);
 
-/* Ends it soon, if it is not over by itself; done is called as always. */
+/* Ends the transfer soon; done is called as usual. */
 void curl_loop_drop(struct curl_loop *c, struct transfer *t);
 
 #endif

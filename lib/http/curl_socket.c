@@ -9,15 +9,15 @@
 struct watched {
 	uv_poll_t poll;
 	struct curl_sockets *owner;
-	const CURL *easy; /* who wants it; it may be another's later */
+	const CURL *easy; /* current user; may change later */
 	curl_socket_t fd;
-	int wanted;   /* by libcurl; 0: it has forgotten it */
-	int watching; /* what the loop looks for */
+	int wanted;   /* set by libcurl; 0: libcurl does not watch it */
+	int watching; /* events that the loop waits for */
 };
 
 struct slot {
 	struct watched *w;
-	bool is_ours; /* we are told when it is closed */
+	bool is_ours; /* libcurl reports when it is closed */
 };
 
 struct curl_sockets {
@@ -25,7 +25,7 @@ struct curl_sockets {
 	uv_loop_t *loop;
 	struct slot *slots; /* by file descriptor */
 	size_t n;
-	int open; /* handles, and one for ourselves */
+	int open; /* open handles, plus one for the object */
 };
 
 static struct slot *slot_of(struct curl_sockets *s, curl_socket_t fd)
@@ -85,7 +85,7 @@ static void on_socket(uv_poll_t *p, int status, int events)
 	struct watched *w = p->data;
 	int flags = status < 0 ? CURL_CSELECT_ERR : 0, running;
 
-	if (!w->wanted) { /* at rest: closed by the other side, most likely */
+	if (!w->wanted) { /* idle: probably closed by the peer */
 		watch_for(w, 0);
 		return;
 	}
@@ -117,7 +117,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 
 	(void)mine;
 	if (what == CURL_POLL_REMOVE && !at->is_ours) {
-		unwatch(at); /* it may be closed without a word */
+		unwatch(at); /* libcurl may close it without a report */
 		return 0;
 	}
 	if (!at->w && what == CURL_POLL_REMOVE)

@@ -83,7 +83,9 @@ void http_reply_error(struct http_reply *r, const struct err *e);
  * break. */
 void http_reply_header(struct http_reply *r, const char *name,
 		       const char *value);
-const char *http_reply_route(const struct http_reply *r); /* NULL: gone */
+const char *http_reply_route(
+	const struct http_reply *r); /* NULL: the client has
+							   * disconnected */
 
 /*
  * A stream of events. The queue of bytes that the client has not read yet is

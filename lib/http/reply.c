@@ -50,7 +50,7 @@ static const char *reason_of(int status)
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].status == status)
 			return reasons[i].reason;
-	return "Answer"; /* the text is for people; clients use the number */
+	return "Answer"; /* the text is for users; clients use the number */
 }
 
 struct http_reply *reply_new(struct conn *c)

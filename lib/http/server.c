@@ -16,6 +16,7 @@
 #include "lib/http/conn.h"
 #include "lib/http/listen.h"
 #include "lib/http/socket.h"
+#include "lib/os/process.h"
 
 /*
  * The connections on a loop: conn.c implements HTTP, socket.c the sockets.
@@ -128,10 +129,22 @@ static void set_tcp_options(const struct http_server *s, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof gone_ms);
 }
 
+/* A process in a sandbox may have the user of the supervisor, and it may reach
+ * the socket of another home: that user does not stand behind it. */
+static unsigned uid_of_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t n = sizeof peer;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) ||
+	    process_is_inside_or_gone(peer.pid))
+		return HTTP_NOBODY;
+	return peer.uid;
+}
+
 static void adopt(struct http_server *s, const struct listener *l, int fd)
 {
-	struct ucred peer = {.uid = (uid_t)-1};
-	socklen_t n = sizeof peer;
+	unsigned uid = HTTP_NOBODY;
 
 	if (is_full(s, l->is_unix)) {
 		metrics_add(s->core.metrics, HTTP_M_REFUSED, NULL, 1);
@@ -139,10 +152,10 @@ static void adopt(struct http_server *s, const struct listener *l, int fd)
 		return;
 	}
 	if (l->is_unix)
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
+		uid = uid_of_peer(fd);
 	else
 		set_tcp_options(s, fd);
-	struct conn *c = conn_new(&s->core, l->is_unix, peer.uid);
+	struct conn *c = conn_new(&s->core, l->is_unix, uid);
 
 	count_conn(s, l->is_unix, 1);
 	if (socket_open(c, &s->sockets, fd))

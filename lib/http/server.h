@@ -11,7 +11,7 @@
 /*
  * An HTTP/1.1 server on the caller's loop: on a unix socket, whose peers are
  * identified by their uid, and on TCP, where each request has a bearer token.
- * It knows routes and bytes, but not their meaning. The program must ignore
+ * It handles routes and bytes, not their meaning. The program must ignore
  * SIGPIPE.
  */
 struct http_server;
@@ -57,7 +57,7 @@ int http_server_open(struct http_server **out, uv_loop_t *loop,
  * from here). The loop then ends if it has nothing else to do. */
 void http_server_stop(struct http_server *s);
 
-/* After the loop has ended: frees everything. NULL is fine. */
+/* After the loop has ended: frees everything. Accepts NULL. */
 void http_server_close(struct http_server *s);
 
 /* Whether it is possible to listen on `address`. A port that `held` uses counts

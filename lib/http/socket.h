@@ -7,8 +7,8 @@
 
 /*
  * The socket of a connection, as a libuv stream. Received bytes are passed to
- * conn_input. `out` is written as far as the socket accepts it; writing
- * continues by itself when there is room again. Private to lib/http.
+ * conn_input. `out` is written as far as the socket accepts it; the rest is
+ * written when there is room again. Private to lib/http.
  */
 struct conn_socket;
 
@@ -20,7 +20,7 @@ struct socket_env {
 	/* The client has left, or its connection broke. */
 	void (*lost)(struct conn *c, void *arg);
 	void *arg;
-	char chunk[SOCKET_CHUNK]; /* what is read */
+	char chunk[SOCKET_CHUNK]; /* received bytes */
 };
 
 /* Takes fd. -1: it is closed, and the connection has no socket. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTES_MAX (INT_MAX / 4 * 3 - 3) /* that an int can count in base 64 */
+#define BYTES_MAX (INT_MAX / 4 * 3 - 3) /* whose base64 an int can count */
 
 void base64_add(struct buf *b, const void *p, size_t n)
 {

@@ -22,7 +22,9 @@ bool json_ok(const char *text, size_t n);
 
 /* Replaces what json_parse rejects inside strings, for input that must not be
  * lost: invalid UTF-8, NUL, \u0000 and lone surrogates become U+FFFD; raw
- * control characters are escaped. Returns the number of replacements. */
+ * control characters are escaped. Returns the number of characters that became
+ * U+FFFD. */
+#define JSON_REPAIR_GROWTH 6 /* a byte may become \u000a */
 size_t json_repair(const char *text, size_t n, struct buf *out);
 
 /* Like json_parse, but requires an object. */

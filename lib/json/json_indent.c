@@ -1,4 +1,4 @@
-/* JSON for people: white space is added to compact JSON. */
+/* Readable JSON: adds white space to compact JSON. */
 #include "lib/json/json_write.h"
 
 #include <string.h>

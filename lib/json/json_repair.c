@@ -38,11 +38,12 @@ static size_t add_char(const char *p, const char *end, struct buf *out,
 		buf_add(out, p, n);
 		return n;
 	}
-	(*replaced)++;
-	if (n > 0)
+	if (n > 0) {
 		buf_addf(out, "\\u%04x", c);
-	else
-		buf_adds(out, UTF8_FFFD);
+		return 1;
+	}
+	(*replaced)++;
+	buf_adds(out, UTF8_FFFD);
 	return 1;
 }
 

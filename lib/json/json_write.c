@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPAIR_GROWTH 6 /* a byte may become \ufffd */
-#define SPACE         " \t\r\n"
+#define SPACE " \t\r\n"
 
 /* Whether a value ends with this byte. A text that begins or a container that
  * was begun ends with another one. */
@@ -253,7 +252,7 @@ void json_add_stored(struct buf *b, const char *text)
 		add_one_line(b, text);
 		return;
 	}
-	buf_init(&better, n * REPAIR_GROWTH + 1);
+	buf_init(&better, n * JSON_REPAIR_GROWTH + 1);
 	(void)json_repair(text, n, &better);
 	if (better.n > 0 && json_ok(better.p, better.n))
 		add_one_line(b, better.p);

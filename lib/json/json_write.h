@@ -49,8 +49,8 @@ void json_add_real(struct buf *b, double n); /* NaN and infinity: null */
 void json_add_bool(struct buf *b, bool is_true);
 void json_add_null(struct buf *b);
 
-/* Between these two the caller adds the bytes of a string, which need no
- * escapes: base 64, for example. */
+/* Between these two the caller adds the bytes of a string that need no escapes,
+ * for example base64. */
 void json_begin_string(struct buf *b);
 void json_end_string(struct buf *b);
 
@@ -91,7 +91,7 @@ void json_put(struct buf *b, const char *name, const struct cJSON *v);
 void json_put_members(struct buf *b, const char *object);
 void json_put_fields(struct buf *b, const struct shape *s, const void *obj);
 
-/* Appends JSON that was written by these functions for people to read: with
+/* Appends JSON that was written by these functions, in readable form: with
  * spaces, line breaks and indentation. Containers that are nested deeper than
  * `depth` stay in one line. */
 void json_indent(struct buf *b, const char *json, int depth);

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The members of a JSON-RPC message, as they are; all borrowed. */
+/* The members of a JSON-RPC message, unchanged; all borrowed. */
 struct rpc_message {
 	const char *method;                        /* NULL: it is a response */
-	const cJSON *id, *params, *result, *error; /* NULL: not there */
+	const cJSON *id, *params, *result, *error; /* NULL: absent */
 	int64_t number; /* the id as a number; -1 if it is none */
 };
 

@@ -13,7 +13,7 @@
  * bytes may arrive in any pieces.
  */
 struct sse_event {
-	const char *id;    /* NULL: none of its own */
+	const char *id;    /* NULL: it has none */
 	const char *event; /* NULL: "message" */
 	const char *data;  /* NUL-terminated when it comes from the parser */
 	size_t n;
@@ -32,14 +32,14 @@ struct sse_parser {
 	bool has_data;
 	bool saw_cr;
 	bool started;
-	int retry_ms; /* what the server asked for, or -1 */
+	int retry_ms; /* requested by the server, or -1 */
 };
 
 /* max is the ceiling of one line and of one event's data. */
 void sse_parser_init(struct sse_parser *p, size_t max);
 void sse_parser_fini(struct sse_parser *p);
 
-/* Discards a half-read event and keeps the id: for a new connection. */
+/* Discards an incomplete event and keeps the id: for a new connection. */
 void sse_parser_restart(struct sse_parser *p);
 
 /* Calls on_event for each complete event. It may return nonzero to stop, which

@@ -47,7 +47,7 @@ static int open_tmp(struct atomic_file *f, mode_t mode, struct err *e)
 	f->fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (f->fd >= 0)
 		return 0;
-	f->tmp[0] = '\0'; /* it may be another's */
+	f->tmp[0] = '\0'; /* it may belong to another process */
 	return err_errno_set(e, "%s", f->path);
 }
 
@@ -71,7 +71,7 @@ static bool is_tmp(const char *name)
 	       !strcmp(name + n - a, AFTER);
 }
 
-/* The owner is dead if its lock can be had. */
+/* The owner is dead if its lock is free. */
 static void remove_stale(const char *path)
 {
 	char dir[PATH_MAX];

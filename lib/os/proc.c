@@ -49,6 +49,20 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 	return 0;
 }
 
+int proc_thread_cpu(pid_t thread)
+{
+	char text[1024], name[32], *at;
+
+	/* /proc/PID/stat would add up the times of all threads */
+	snprintf(name, sizeof name, "task/%d/stat", (int)thread);
+	if (thread <= 0 || read_proc(thread, name, text, sizeof text) <= 0)
+		return -1;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	return at ? (int)strtol(at, NULL, 10) : -1;
+}
+
 int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg)
 {
 	DIR *dir = opendir("/proc");

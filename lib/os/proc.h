@@ -20,6 +20,10 @@ struct proc_stat {
 /* 0, or -1 if there is no such process. */
 int proc_stat(pid_t pid, struct proc_stat *out);
 
+/* The processor that a thread uses, or used last; -1 if there is no such thread
+ * or this process may not see it. */
+int proc_thread_cpu(pid_t thread);
+
 /* Calls fn for every process until it returns false. -1 without /proc. */
 int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg);
 

@@ -1,7 +1,9 @@
 #include "lib/os/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -73,6 +75,25 @@ bool process_is_alive(const struct process_identity *m)
 	read_boot(boot, sizeof boot);
 	return state != 'Z' && state != 'X' && start_ticks == m->start_ticks &&
 	       !strcmp(boot, m->boot_id);
+}
+
+/* NSpid is the PID in each namespace, from ours to its own. Everyone may read
+ * it, unless hidepid hides the processes of other users. */
+bool process_is_inside_or_gone(int64_t pid)
+{
+	char path[64], text[4096];
+	const char *line;
+
+	if (pid == 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%" PRId64 "/status", pid);
+	if (!read_small(path, text, sizeof text))
+		return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+	line = strstr(text, "\nNSpid:\t");
+	if (!line)
+		return false;
+	line += strlen("\nNSpid:\t");
+	return line[strcspn(line, "\t\n")] == '\t';
 }
 
 int process_pidfd(int64_t pid, int64_t start_ticks)

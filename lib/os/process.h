@@ -23,6 +23,10 @@ bool process_identity(int64_t pid, struct process_identity *out);
  * more. */
 bool process_is_alive(const struct process_identity *m);
 
+/* Whether a process is in a PID namespace below ours, as in a sandbox or a
+ * container, or gone. 0 is a process outside of ours. */
+bool process_is_inside_or_gone(int64_t pid);
+
 /* A pidfd of the process with this identity, in this boot; -1: it is gone. */
 int process_pidfd(int64_t pid, int64_t start_ticks);
 

@@ -213,7 +213,7 @@ int tree_signal(int sig)
 	return hit;
 }
 
-/* Children that are not spared; zombies count until they are reaped. */
+/* Children that are not exempt; zombies count until they are reaped. */
 static bool has_others(void)
 {
 	struct pids p = {0};

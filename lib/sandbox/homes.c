@@ -1,7 +1,9 @@
 #include "lib/sandbox/homes.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const keys[] = {
 #define HIDDEN(name) name,
@@ -55,4 +57,33 @@ void homes_list(struct homes *h, const char *home)
 	for (size_t i = 0; i < NKEYS; i++)
 		snprintf(h->key[h->nkeys++], sizeof h->key[0], "%s/%s", home,
 			 keys[i]);
+}
+
+/* These have covers of their own. */
+static bool is_covered(const struct homes *h, const char *path)
+{
+	return strcmp(path, "/tmp") == 0 || strcmp(path, "/dev") == 0 ||
+	       homes_contain(h, path);
+}
+
+void homes_add_rest(struct homes *h)
+{
+	DIR *d = opendir("/");
+	const struct dirent *at;
+	struct stat st;
+
+	while (d && h->ntops < TOPS_MAX && (at = readdir(d))) {
+		char *top = h->top[h->ntops];
+
+		if (snprintf(top, sizeof h->top[0], "/%s", at->d_name) >=
+			    (int)sizeof h->top[0] ||
+		    strcmp(top, "/.") == 0 || strcmp(top, "/..") == 0 ||
+		    lstat(top, &st) || !S_ISDIR(st.st_mode) ||
+		    !is_personal(top) || is_covered(h, top))
+			continue;
+		h->dir[h->n++] = top;
+		h->ntops++;
+	}
+	if (d)
+		closedir(d);
 }

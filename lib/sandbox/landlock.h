@@ -12,7 +12,7 @@
  * denies everything that no rule allows, also to root, permanently, for the
  * process and its descendants.
  */
-#define SECRETS_MAX 32 /* of the system (secrets.def), and skep's home */
+#define SECRETS_MAX 64 /* of the system (secrets.def), and skep's home */
 
 enum landlock_access {
 	LANDLOCK_LIST,

@@ -121,24 +121,39 @@ static bool mask(struct mounts *m, const char *dir, const char *options)
 	return true;
 }
 
+static bool is_root(const char *path)
+{
+	return strcmp(path, "/") == 0;
+}
+
+static bool root_is_writable(const struct namespaces_plan *p)
+{
+	for (int i = 0; i < p->nvisible; i++)
+		if (p->visible[i].write && is_root(p->visible[i].path))
+			return true;
+	return false;
+}
+
 /* Landlock does not restrict modes, owners and attributes of files; changing
- * these, and everything else, requires a writable mount. */
+ * these, and everything else, requires a writable mount. The kernel's own files
+ * are never writable. */
 static bool make_read_only(struct mounts *m)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
 
-	m->at = "/";
-	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only,
+	m->at = root_is_writable(m->plan) ? "/sys" : "/";
+	return mount_setattr(AT_FDCWD, m->at, AT_RECURSIVE, &read_only,
 			     sizeof read_only) == 0;
 }
 
-/* Writable paths that are not below a cover. */
+/* Writable paths that are not below a cover. A mount on / would not be visible
+ * in a process whose root is /. */
 static bool place_written(struct mounts *m)
 {
 	for (int i = 0; i < m->plan->nvisible; i++) {
 		m->at = m->plan->visible[i].path;
 		if (m->tree[i] >= 0 && m->plan->visible[i].write &&
-		    !m->placed[i] &&
+		    !m->placed[i] && !is_root(m->at) &&
 		    move_mount(m->tree[i], "", AT_FDCWD, m->at,
 			       MOVE_MOUNT_F_EMPTY_PATH))
 			return false;

@@ -29,8 +29,9 @@ struct namespaces_plan {
 	const char *hidden;        /* skep's home, or NULL */
 	const struct homes *homes; /* covered, or NULL */
 	struct visible_path
-		visible[VISIBLE_PATHS]; /* seen even below what is covered;
-					       what holds another comes first */
+		visible[VISIBLE_PATHS]; /* visible even below a covered path; a
+					 * path that contains another comes
+					 * first */
 	int nvisible;
 	enum sandbox_network network;
 	int64_t tmp;        /* bytes */

@@ -20,8 +20,8 @@ struct ns_clone {
 	void (*fn)(void *arg); /* in the child: system calls only, no return */
 	void *arg;
 	int *pidfd; /* gets a descriptor of the child; NULL: not wanted */
-	bool execs; /* the child only executes another program, or ends: it has
-		       our memory until then; without flags and pidfd */
+	bool execs; /* the child only executes another program, or exits, and
+		     * has our memory until then; without flags and pidfd */
 };
 
 /* The pid of the child, for the caller to wait for; -1 with errno. */

@@ -2,6 +2,7 @@
 
 #include "lib/os/thread.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,8 @@ static void seal_secrets(struct landlock *f, const struct sandbox_plan *p)
 #undef SECRET
 	};
 
+	static_assert(sizeof paths / sizeof *paths < SECRETS_MAX,
+		      "room for lib/sandbox/secrets.def");
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (geteuid() == 0 && !is_named(p->spec, paths[i]))
 			landlock_seal(f, paths[i]);

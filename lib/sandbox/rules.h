@@ -16,7 +16,7 @@ enum rules_for { RULES_COMMAND, RULES_WORKER, RULES_KINDS };
  * change. */
 struct rules *rules_begin(const struct sandbox_plan *p);
 
-/* Waits for the thread and frees what was not used. NULL is fine. */
+/* Waits for the thread and frees what was not used. Accepts NULL. */
 void rules_end(struct rules *r);
 
 /* *out is a ruleset for a sandbox whose namespaces exist. r, or NULL, is from

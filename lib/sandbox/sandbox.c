@@ -123,6 +123,8 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 		      "no path is left out");
 
 	homes_list(homes, p->home);
+	if (spec->read.n > 0)
+		homes_add_rest(homes);
 	s.homes = homes;
 	s.network = spec->network;
 	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;

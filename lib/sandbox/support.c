@@ -66,7 +66,7 @@ int sandbox_missing(const struct sandbox_support *o,
 		buf_adds(out, "mounts, network and sockets: no namespaces "
 			      "(kernel.unprivileged_userns_clone=1, or run "
 			      "as root with CAP_SYS_ADMIN); commands run only "
-			      "if the definition says \"sandbox\": "
+			      "if the definition has \"sandbox\": "
 			      "\"partial\"\n");
 		n++;
 	} else if (!o->pids) {

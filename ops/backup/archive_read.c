@@ -21,7 +21,7 @@ struct unpack {
 	struct hash *hash; /* of all but the last TRAILER_BYTES */
 	int64_t bytes;
 	bool over;
-	size_t held; /* bytes at the start of room: possibly the seal */
+	size_t held; /* bytes at the start of room: possibly the trailer */
 	struct err err;
 	bool failed;
 	char path[PATH_MAX]; /* of the current item */

@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /*
- * Reads an archive of ops/backup/archive_write.h from front to back, also from
- * a pipe. Trust what comes out only after unpack_end has verified the seal.
- * Paths that lead out of the target (absolute, "..") are rejected as damage.
+ * Reads an archive of ops/backup/archive_write.h sequentially, also from a
+ * pipe. Its content can be trusted only after unpack_end has verified the
+ * trailer. Paths outside the target (absolute, "..") are rejected as damage.
  */
 struct unpack;
 
@@ -23,16 +23,16 @@ struct unpack_item { /* valid until the next call */
 };
 
 int unpack_new(struct unpack **out, int fd, const char *name, struct err *e);
-void unpack_free(struct unpack *u); /* NULL is fine */
+void unpack_free(struct unpack *u); /* accepts NULL */
 
 /* 1 and the next item, 0 at the end, -1. */
 int unpack_next(struct unpack *u, struct unpack_item *out, struct err *e);
 
-/* Writes the bytes of this item to fd (-1: nowhere) and hashes them. */
+/* Writes the bytes of this item to fd (-1: none) and hashes them. */
 int unpack_data(struct unpack *u, int fd, const char *to, char sha256[HASH_HEX],
 		struct err *e);
 
-/* Reads the rest and checks the seal. */
+/* Reads the rest and verifies the trailer. */
 int unpack_end(struct unpack *u, struct err *e);
 
 int64_t unpack_read(const struct unpack *u); /* bytes read so far */

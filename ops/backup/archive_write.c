@@ -122,7 +122,7 @@ static int add_bytes(struct pack *k, const void *p, size_t n, struct hash *h,
 	return 0;
 }
 
-/* The header promised `left` bytes, whatever the file has now. */
+/* The header states `left` bytes, whatever the file has now. */
 static int copy_file(struct pack *k, int fd, int64_t left, struct hash *h,
 		     struct err *e)
 {

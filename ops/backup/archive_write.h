@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*
- * Writes one archive from front to back: tar (pax), optionally zstd, and a seal
- * at the end. It is written to a file descriptor of the caller, which may be a
+ * Writes one archive sequentially: tar (pax), optionally zstd, and a trailer at
+ * the end. It is written to a file descriptor of the caller, which may be a
  * pipe. Paths inside are relative and unique. The first failure sticks;
  * ERR_FULL if the disk is full.
  */
@@ -18,7 +18,7 @@ struct pack;
 
 int pack_new(struct pack **out, int fd, const char *name, bool zstd,
 	     struct err *e);
-void pack_free(struct pack *k); /* NULL is fine; does not finish it */
+void pack_free(struct pack *k); /* accepts NULL; does not finish it */
 
 struct pack_sum {
 	int64_t bytes;
@@ -37,7 +37,8 @@ int pack_bytes(struct pack *k, const char *path, const void *bytes, size_t n,
 int pack_tree(struct pack *k, const char *path, const char *dir,
 	      int64_t *skipped, struct err *e);
 
-/* Writes the end and the seal; returns bytes and hash of the whole archive. */
+/* Writes the end and the trailer; returns bytes and hash of the whole
+ * archive. */
 int pack_end(struct pack *k, struct pack_sum *out, struct err *e);
 
 #endif

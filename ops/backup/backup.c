@@ -189,7 +189,7 @@ static int add_definition(struct job *j, const char *agent, struct err *e)
 }
 
 /* The directory beside the agent's file, in which its runs work unless its
- * definition says otherwise. Other directories do not belong to skep. */
+ * definition sets another. Other directories do not belong to skep. */
 static int add_workspace(struct job *j, const char *agent, struct err *e)
 {
 	const char *path = arena_printf(&j->arena, "agents/%s/workspace",

@@ -42,8 +42,8 @@ int backup_write(const struct backup_options *ask, struct backup_sum *out,
 
 /*
  * Opens every snapshot (integrity_check, foreign_key_check), and compares all
- * hashes and the seal. ERR_CORRUPT has the reason. `scratch` is a directory for
- * one snapshot at a time. tell: bytes read, of `size` (0: unknown).
+ * hashes and the trailer. ERR_CORRUPT has the reason. `scratch` is a directory
+ * for one snapshot at a time. tell: bytes read, of `size` (0: unknown).
  * out->problems counts the problems that were recorded when the backup was
  * made.
  */

@@ -4,10 +4,10 @@
 #include "ops/backup/backup.h"
 
 /*
- * Extracts an archive into an empty directory and checks it on the way: each
- * database is opened, each hash compared with the manifest, the seal with all
- * bytes. Only if this returns 0 is the content of the directory a backup;
- * otherwise ERR_CORRUPT has the reason. The files are not synced.
+ * Extracts an archive into an empty directory and verifies it: each database is
+ * opened, each hash compared with the manifest, the trailer with all bytes.
+ * Only if this returns 0 is the content of the directory a backup; otherwise
+ * ERR_CORRUPT has the reason. The files are not synced.
  */
 struct extract_options {
 	int fd;

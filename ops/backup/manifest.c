@@ -27,7 +27,7 @@ void manifest_end(struct buf *b)
 	json_end_array(&compact);
 	json_end_object(&compact);
 	*b = (struct buf)BUF_MAX(compact.max);
-	json_indent(b, compact.p, 2); /* one item a line */
+	json_indent(b, compact.p, 2); /* one item per line */
 	b->over |= compact.over;
 	buf_fini(&compact);
 }

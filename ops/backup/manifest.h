@@ -9,7 +9,7 @@
 /*
  * The contents of a backup: the last file of the archive, as JSON. Every other
  * file is an item with its hash, in the order of the archive. Each workspace is
- * one item; only the seal covers its files.
+ * one item; only the trailer covers its files.
  */
 #define MANIFEST_PATH    "manifest.json"
 #define MANIFEST_FORMAT  1
@@ -49,7 +49,7 @@ struct manifest {
 /* ERR_VERSION for the format of a newer program. */
 int manifest_parse(struct manifest *m, const char *text, size_t n,
 		   struct err *e);
-void manifest_fini(struct manifest *m); /* an all-zero one is fine */
+void manifest_fini(struct manifest *m); /* may be all zero */
 
 /* Writing: _begin, _add for each item, _end. */
 void manifest_begin(struct buf *b, const struct manifest_head *head);

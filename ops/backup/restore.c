@@ -68,8 +68,8 @@ static int refuse_workers(struct sql *db, struct err *e)
 	return rc;
 }
 
-/* A home that is too damaged to tell is not rejected: it may be the reason for
- * the restore. */
+/* A home that is too damaged to be checked is not rejected: it may be the
+ * reason for the restore. */
 int restore_refuse_live(const struct home *home, struct err *e)
 {
 	struct home_path path = home_path(home, HOME_CONTROL_DB);
@@ -141,7 +141,7 @@ static void let_in(const struct home *home)
 
 /* --- in place ------------------------------------------------------------ */
 
-/* Moves things that are not part of a backup to the new home. */
+/* Moves files that are not part of a backup to the new home. */
 static void move_along(const char *from, const char *to)
 {
 	static const char *const names[] = {"credentials", "backups", "logs"};
@@ -338,8 +338,7 @@ static int move_definition(struct staging_dir *w, const char *agent,
 	return 0;
 }
 
-/* Everything that the archive has of the agent, into the work directory or in
- * place. */
+/* Extracts all items of the agent, into the staging directory or in place. */
 static int restore_agent_file(const struct restore_options *ask,
 			      struct staging_dir *w, const char *to,
 			      struct agent_row *definition,

@@ -67,7 +67,9 @@ static int end_in_file(struct agent_file *f, const char *run,
 	int rc = sql_get(f->db, Q_RUN_LOCAL_GET, &key, &row, &a, e);
 
 	if (rc > 0 && !strcmp(row.status, "running")) {
-		who = (struct writer_run){run, row.attempt, row.epoch};
+		who = (struct writer_run){.run_id = run,
+					  .attempt = row.attempt,
+					  .epoch = row.epoch};
 		snprintf(end, sizeof end, "%s/%" PRId64 "/end", run,
 			 row.attempt);
 		last.key = end;

@@ -9,13 +9,13 @@
  * control plane. So:
  *
  * - there is no supervisor, and no lease is held;
- * - paths in the registry are the target's; every file has a new epoch;
+ * - paths in the registry are those of the target; every file has a new epoch;
  * - a run that has ended according to the file ends in the same way; a run that
- *   had begun fails as `restored` (its processes are not ours, and may still
- *   run in the original home); a run that never began is queued again;
+ *   had begun fails as `restored` (its processes may still run in the original
+ *   home); a run that never began is queued again;
  * - outgoing messages that were not sent are held, since they may have been sent
- *   after the backup: deliveries become `unknown`, and a person decides; the
- *   audit log has the keys of outbox entries that were not taken over.
+ *   after the backup: deliveries become `unknown`, and a user decides; the audit
+ *   log has the keys of outbox entries that did not become deliveries.
  */
 int fixup_home(const struct home *staged, const struct home *target,
 	       const struct manifest *m, struct restore_sum *out,

@@ -35,14 +35,14 @@ enum fix {
 	FIX_IMPORT
 };
 
-#define FINDING_SHAPE(F, S)                              \
-	F(S, text, severity)                             \
-	F(S, text, finding) /* its name in doctor.def */ \
-	F(S, text, subject) /* path, process, … */     \
-	F(S, text, what)    /* NULL: the name says it */ \
-	F(S, text, why)                                  \
-	F(S, text, fix)                                  \
-	F(S, bool, fixable)                              \
+#define FINDING_SHAPE(F, S)                                \
+	F(S, text, severity)                               \
+	F(S, text, finding) /* its name in doctor.def */   \
+	F(S, text, subject) /* path, process, … */       \
+	F(S, text, what)    /* NULL: the name is enough */ \
+	F(S, text, why)                                    \
+	F(S, text, fix)                                    \
+	F(S, bool, fixable)                                \
 	F(S, text, fixed) /* "yes", or why not; NULL: not tried */
 SHAPE_DECLARE(finding, FINDING_SHAPE);
 

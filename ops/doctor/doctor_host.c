@@ -77,7 +77,7 @@ static bool check_process(void *arg, pid_t pid)
 
 /* --- abilities ---------------------------------------------------------------- */
 
-/* What sandboxes will lack here, one finding per part. */
+/* What sandboxes lack on this machine, one finding per part. */
 static void check_sandbox(struct doctor *d)
 {
 	struct sandbox_support o;

@@ -1,4 +1,4 @@
-/* State of other programs that could be imported: what `skep migrate` does, for
+/* State of other programs that could be imported: what `skep import` does, for
  * the usual locations. */
 #include "ops/doctor/doctor.h"
 

@@ -111,7 +111,7 @@ static void check_whole(struct doctor *d, struct sql *db)
 	arena_fini(&a);
 }
 
-/* Whether all tables and columns are there that this program uses. */
+/* Whether all tables and columns exist that this program uses. */
 static void check_queries(struct doctor *d, struct sql *db)
 {
 	struct err e;

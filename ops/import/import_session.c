@@ -282,7 +282,7 @@ static cJSON *import_message(const cJSON *row, const char *role,
 	return body;
 }
 
-/* Maps roles to those that models know. */
+/* Maps roles to those that models support. */
 static const char *role_of(const cJSON *row)
 {
 	static const char *const words[][2] = {

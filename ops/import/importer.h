@@ -109,8 +109,8 @@ const char *import_agent_name(struct import_run *m, const char *name);
 
 /* --- paths ----------------------------------------------------------------------- */
 
-/* The path of the current file from the source's root: "/NAME", "/DIR/NAME".
- * The location of the root itself says nothing about its content. */
+/* The path of the current file relative to the root of the source: "/NAME",
+ * "/DIR/NAME". The location of the root itself is irrelevant. */
 const char *path_below(struct import_run *m);
 
 bool path_ends(const char *path, const char *end);

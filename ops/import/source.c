@@ -63,7 +63,7 @@ static int pour(const char *path, struct hash *h, int to, int64_t *bytes,
 	return rc;
 }
 
-/* One file of it: a missing log is fine. */
+/* One file of it: a missing log is not an error. */
 static int pour_part(const char *path, const char *copy, struct hash *h,
 		     struct source_stamp *out, struct err *e)
 {

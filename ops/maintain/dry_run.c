@@ -20,7 +20,7 @@ static int perform(const struct agent_database_row *row, dry_run_op *op,
 	return rc;
 }
 
-/* 1: done and rolled back, 0: it takes longer. */
+/* Returns 1 if it was done and rolled back, 0 if it takes longer. */
 static int try_it(const struct agent_database_row *row, int64_t ms,
 		  dry_run_op *op, void *arg, struct err *e)
 {

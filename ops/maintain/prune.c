@@ -5,6 +5,7 @@
 #include "ops/maintain/batch.h"
 #include "schema/agent/artifact.h"
 #include "schema/agent/transcript/event.h"
+#include "schema/control/run_prune.h"
 #include "schema/control_queries.h"
 #include "vfs/core/vfs.h"
 #include "vfs/snapshot/snapshot.h"
@@ -234,11 +235,16 @@ int prune_edge(struct sql *control, int64_t keep, char edge[64], struct err *e)
 int prune_runs(struct sql *control, int64_t before, const char *edge,
 	       int64_t count, struct err *e)
 {
-	struct prune_runs_in in = {before, edge, count};
+	struct run_prune in = {before, edge, count, 0};
+	int64_t deleted = 0;
+	int more;
 
-	return fault_point(FAULT_prune_batch, e)
-		       ? -1
-		       : sql_exec(control, Q_PRUNE_RUNS, &in, e);
+	if (fault_point(FAULT_prune_batch, e))
+		return -1;
+	do {
+		more = run_prune_step(control, &in, &deleted, e);
+	} while (more > 0 && deleted == 0);
+	return more < 0 ? -1 : (int)deleted;
 }
 
 struct nulling {

@@ -28,12 +28,12 @@ struct wal_readers;
 struct wal_readers *wal_readers_scan(const char *notes);
 
 /* Readers of the database at path, except for this process, as an array in the
- * arena: how many; also 0 if the kernel does not tell. */
+ * arena; returns their number, and 0 if the kernel does not list them. */
 int wal_readers_of(struct wal_readers *r, const char *path,
 		   struct wal_reader **out, struct arena *a);
 
 /* Records what wal_readers_of has found, for later scans. */
 int wal_readers_save(const struct wal_readers *r, struct err *e);
-void wal_readers_free(struct wal_readers *r); /* NULL is fine */
+void wal_readers_free(struct wal_readers *r); /* accepts NULL */
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The agent that the file says it belongs to, or "" for a new file. */
+/* The agent to which the file belongs, or "" for a new file. */
 static int read_owner(struct agent_file *f, char *out, size_t cap,
 		      struct err *e)
 {
@@ -56,8 +56,8 @@ int agent_file_open(struct agent_file *f, const char *path, const char *agent,
 		    unsigned flags, struct err *e)
 {
 	*f = (struct agent_file){0};
-	/* SQLite takes an empty file for a new database; but whoever does not
-	 * want one made expects data in it */
+	/* SQLite treats an empty file as a new database, but a caller without
+	 * SQL_CREATE expects data in it */
 	if (!(flags & SQL_CREATE) && file_size(path) == 0)
 		return err_set(e, ERR_CORRUPT,
 			       "%s is empty; its content was lost, restore "

@@ -26,7 +26,8 @@ struct artifact_writer {
 	int64_t content; /* artifact_content.id, 0 before the first full chunk */
 	int64_t size;
 	int64_t chunks;
-	bool is_loose; /* committed chunks without an artifact: close drops them */
+	bool is_loose; /* committed chunks without an artifact; close deletes
+		        * them */
 	bool is_done;
 	size_t n;
 	char buf[ARTIFACT_CHUNK];
@@ -54,7 +55,8 @@ struct artifact_key artifact_key_named(const char *owner, const char *kind,
 static const struct class_rule {
 	const char *name;
 	const char
-		*kind; /* what `kind` is called in messages; NULL: has none */
+		*kind; /* the name of `kind` in messages; NULL: the class has no
+		        * kind */
 	bool is_path;  /* the name is a relative path */
 } rules[] = {
 	{"tool", "the tool call", false},
@@ -71,7 +73,7 @@ static const struct class_rule *rule_of(const char *class)
 	return NULL;
 }
 
-/* Paths leave the database again, below some directory, and stay there. */
+/* Names become paths below a directory again, and must stay below it. */
 static bool path_stays_below(const char *path)
 {
 	for (;;) {
@@ -201,7 +203,7 @@ static int add_chunk(struct artifact_writer *w, int64_t *content, struct err *e)
 		       : 0;
 }
 
-/* A transaction for each chunk: nobody waits for us longer than that. */
+/* One transaction per chunk, so that other writers wait only that long. */
 static int flush(struct artifact_writer *w, struct err *e)
 {
 	bool nested = sql_in_transaction(w->db);
@@ -211,8 +213,8 @@ static int flush(struct artifact_writer *w, struct err *e)
 		return -1;
 	if (sql_leave(w->db, add_chunk(w, &content, e), e))
 		return -1;
-	/* Inside a transaction of the caller its rollback cleans up, and the
-	 * number may come back as somebody else's. */
+	/* In a transaction of the caller, its rollback cleans up, and the
+	 * number may then belong to another content. */
 	w->is_loose = w->is_loose || !nested;
 	w->content = content;
 	w->chunks++;
@@ -236,7 +238,8 @@ int artifact_write(struct artifact_writer *w, const void *p, size_t n,
 		size_t room = ARTIFACT_CHUNK - w->n;
 		size_t some = n < room ? n : room;
 
-		/* Full, and more to come: the last chunk goes with the row. */
+		/* The chunk is full and more bytes follow. The last chunk is
+		 * written together with the row. */
 		if (room == 0) {
 			if (flush(w, e))
 				return err_wrap(e, "artifact '%s'",
@@ -300,7 +303,7 @@ int artifact_commit(struct artifact_writer *w, struct id *aid, struct err *e)
 
 void artifact_writer_close(struct artifact_writer *w)
 {
-	struct err ignored; /* the gc finds it as well */
+	struct err ignored; /* gc deletes it as well */
 
 	if (!w)
 		return;

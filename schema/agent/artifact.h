@@ -8,11 +8,11 @@
 #include "schema/agent_queries.h"
 
 /*
- * Artifacts of an agent file: any bytes under a natural key. They go in and out
- * piece by piece, so memory stays at one 64 KiB chunk whatever the size. What
- * is being written is invisible until artifact_commit; a writer that dies
- * leaves chunks that artifact_gc removes. Putting a key that is there
- * replaces bytes, mime and meta, and keeps the id.
+ * Artifacts of an agent file: any bytes under a natural key. They are written
+ * and read in pieces, so memory stays at one chunk of 64 KiB for any size. An
+ * artifact is invisible until artifact_commit; chunks of a writer that died are
+ * deleted by artifact_gc. Writing to an existing key replaces bytes, mime and
+ * meta, and keeps the id.
  *
  * Everything borrows `db`. Rows are struct artifact_row of agent_queries.h:
  *   aid class owner kind name mime meta size sha256 created_at updated_at
@@ -31,17 +31,17 @@ struct artifact_key {
 	const char *name; /* run and media: a relative path */
 };
 
-/* A tool's output; name NULL: a new artifact at every put. */
+/* The output of a tool; with name NULL, every put creates a new artifact. */
 struct artifact_key artifact_key_tool(const char *run, const char *call,
 				      const char *name);
 struct artifact_key artifact_key_run(const char *run, const char *path);
 struct artifact_key artifact_key_named(const char *owner, const char *kind,
 				       const char *name);
 
-struct artifact_about { /* all zero is fine */
+struct artifact_about { /* may be all zero */
 	const char *mime;
 	const char *meta;  /* JSON object */
-	int64_t max_bytes; /* ceiling, ERR_TOOBIG above; 0: the largest */
+	int64_t max_bytes; /* limit, ERR_TOOBIG above it; 0: the maximum */
 };
 
 /* --- writing ---------------------------------------------------------- */
@@ -52,13 +52,14 @@ struct artifact_writer; /* gives one; free it with artifact_writer_close */
 int artifact_writer_open(struct artifact_writer **out, struct sql *db,
 			 const struct artifact_key *key,
 			 const struct artifact_about *about, struct err *e);
-/* After a failure only close is left. */
+/* After a failure, only close may be called. */
 int artifact_write(struct artifact_writer *w, const void *p, size_t n,
 		   struct err *e);
-/* The transaction in which the artifact appears. It may stand in one of the
- * caller's (a fence, a transcript event) and is undone with that. */
+/* The transaction in which the artifact becomes visible. It may be part of a
+ * transaction of the caller (a fence, a transcript event) and is rolled back
+ * with it. */
 int artifact_commit(struct artifact_writer *w, struct id *aid, struct err *e);
-/* Without a commit before it, whatever was written is dropped. NULL is fine. */
+/* Without a previous commit, all written chunks are deleted. Accepts NULL. */
 void artifact_writer_close(struct artifact_writer *w);
 
 /* Open, write, commit, close. aid may be NULL. */
@@ -68,7 +69,7 @@ int artifact_put(struct sql *db, const struct artifact_key *key,
 
 /* --- reading ---------------------------------------------------------- */
 
-/* 1, or 0 if there is none. Texts go to the arena. */
+/* Returns 1, or 0 if there is none. Texts are in the arena. */
 int artifact_get(struct sql *db, const char *aid, struct artifact_row *row,
 		 struct arena *a, struct err *e);
 int artifact_find(struct sql *db, const struct artifact_key *key,
@@ -79,13 +80,15 @@ struct artifact_reader; /* gives one; free it with artifact_reader_close */
 /* ERR_NOTFOUND if there is no such artifact. */
 int artifact_reader_open(struct artifact_reader **out, struct sql *db,
 			 const char *aid, struct err *e);
-/* 1 with the next piece, lent until the next call; 0 at the end, after size and
- * SHA-256 were found right; -1 with ERR_CORRUPT when they are not, or
- * ERR_STALE when it was replaced and removed by gc meanwhile. */
+/* Returns 1 with the next piece, which is valid until the next call; 0 at the
+ * end, after size and SHA-256 were verified; -1 with ERR_CORRUPT if they do not
+ * match, or ERR_STALE if the artifact was replaced and removed by gc
+ * meanwhile. */
 int artifact_read(struct artifact_reader *r, struct blob *piece, struct err *e);
-void artifact_reader_close(struct artifact_reader *r); /* NULL is fine */
+void artifact_reader_close(struct artifact_reader *r); /* accepts NULL */
 
-/* The whole of it to fd (`what` names fd in errors), checked at the end. */
+/* Writes the whole artifact to fd (`what` names fd in errors) and verifies it
+ * at the end. */
 int artifact_get_fd(struct sql *db, const char *aid, int fd, const char *what,
 		    struct err *e);
 
@@ -96,25 +99,26 @@ struct artifact_filter { /* all zero: everything */
 	const char *owner;
 	const char *kind;
 	const char *prefix; /* of the name */
-	const char *after;  /* aid of the last row of the page before */
-	int count;          /* rows in a page; 0: 100 */
+	const char *after;  /* aid of the last row of the previous page */
+	int count;          /* rows per page; 0: 100 */
 };
 
-/* In the order in which they were made, as an array in the arena; how many. */
+/* Returns the number of rows, in the order of their creation, as an array in
+ * the arena. */
 int artifact_list(struct sql *db, const struct artifact_filter *f,
 		  struct artifact_row **rows, struct arena *a, struct err *e);
 
-/* 1, or 0 if there is none. The space is freed by artifact_gc. */
+/* Returns 1, or 0 if there is none. artifact_gc frees the space. */
 int artifact_delete(struct sql *db, const char *aid, struct err *e);
 
-/* Frees contents that were given up, replaced or deleted more than `age` ms
- * ago, and those whose writer has died (nothing came for an hour), in short
- * transactions, at most `max` chunks; returns how many chunks. Fewer than max:
- * nothing is left. A reader of what goes gets ERR_STALE. */
+/* Deletes contents that were abandoned, replaced or deleted more than `age` ms
+ * ago, and contents whose writer has died (no chunk for an hour), in short
+ * transactions, at most `max` chunks. Returns the number of chunks; fewer than
+ * max means that none is left. A reader of a deleted content gets ERR_STALE. */
 int artifact_gc(struct sql *db, int64_t age, int max, struct err *e);
 
-/* Whether run has an artifact for each of the n paths; if not, ERR_INVALID with
- * the ones that are missing named. */
+/* Checks that the run has an artifact for each of the n paths. If not,
+ * ERR_INVALID names the missing ones. */
 int artifact_check_required(struct sql *db, const char *run,
 			    const char *const *paths, size_t n, struct err *e);
 

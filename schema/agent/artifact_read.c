@@ -12,7 +12,7 @@
 
 #define LIST_COUNT 100
 #define LIST_MAX   1000
-#define GC_BATCH   16 /* chunks in a transaction: 1 MiB */
+#define GC_BATCH   16 /* chunks per transaction: 1 MiB */
 
 int artifact_get(struct sql *db, const char *aid, struct artifact_row *row,
 		 struct arena *a, struct err *e)
@@ -40,7 +40,7 @@ struct artifact_reader {
 	int64_t content;
 	int64_t size;
 	int64_t chunks;
-	int64_t done; /* bytes handed out */
+	int64_t done; /* bytes returned so far */
 	char sha256[HASH_HEX];
 	struct hash *hash;
 	size_t n;
@@ -75,8 +75,8 @@ int artifact_reader_open(struct artifact_reader **out, struct sql *db,
 	return 0;
 }
 
-/* The chunk is copied: a statement left open while the caller writes to a pipe
- * would keep the WAL from being reset. Returns 1, 0 if it is not there, -1. */
+/* The chunk is copied: a statement that stays open while the caller writes to a
+ * pipe would prevent a reset of the WAL. Returns 1, 0 if it is missing, -1. */
 static int fetch_chunk(struct artifact_reader *r, struct err *e)
 {
 	struct artifact_chunk_get_in in = {r->content << 20 | r->chunks};
@@ -117,7 +117,7 @@ static int verify_hash(struct artifact_reader *r, struct err *e)
 {
 	char sha256[HASH_HEX];
 
-	if (!r->hash) /* asked again after the end */
+	if (!r->hash) /* called again after the end */
 		return 0;
 	hash_end(r->hash, sha256);
 	r->hash = NULL;
@@ -201,8 +201,8 @@ int artifact_delete(struct sql *db, const char *aid, struct err *e)
 			&(struct artifact_delete_in){aid}, e);
 }
 
-/* Up to `count` chunks of one content; -1, or how many, and *more is false
- * when there is nothing loose any more. */
+/* Deletes up to `count` chunks of one content. Returns the number or -1; *more
+ * is false when no unreachable content is left. */
 static int gc_some(struct sql *db, int64_t before, int count, bool *more,
 		   struct err *e)
 {

@@ -4,11 +4,12 @@
 #include "lib/db/sql.h"
 
 /*
- * The table `cache`: values that may be lost at any time, by scope and key, with
- * a time after which they are not valid. Programs that use the file of an agent
- * write them; skep removes those that have expired.
+ * The table `cache`: values that may be deleted at any time, by scope and key,
+ * with an expiry time. Programs that use the agent file write them; skep
+ * deletes the expired ones.
  */
-/* Frees what has expired, in short transactions, at most max rows; how many. */
+/* Deletes expired values, in short transactions, at most max rows; returns
+ * their number. */
 int cache_gc(struct sql *db, int max, struct err *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define AREA_MAX 64
-#define PAGE     64 /* rows read between two writes to the outside */
+#define PAGE     64 /* rows read between two writes to fd */
 
 int diagnostics_limit(struct sql *db, int64_t otherwise, int64_t *rows,
 		      struct err *e)
@@ -46,8 +46,7 @@ int diagnostics_set(struct sql *db, int64_t rows, struct err *e)
 	return sql_leave(db, set_limit(db, rows, e), e);
 }
 
-/* The longest beginning of body that fits and does not end within a
- * character. */
+/* The longest prefix of body that fits and does not end inside a character. */
 static size_t fitting(const char *body, size_t n)
 {
 	if (n <= DIAGNOSTICS_BODY_MAX)
@@ -78,7 +77,7 @@ int diagnostics_add(struct sql *db, int64_t otherwise, const char *area,
 	int64_t rows;
 	int rc;
 
-	/* Most often off: that takes no write lock. */
+	/* Usually off: that takes no write lock. */
 	if (diagnostics_limit(db, otherwise, &rows, e))
 		return -1;
 	if (rows == 0)
@@ -95,7 +94,7 @@ int diagnostics_add(struct sql *db, int64_t otherwise, const char *area,
 	return rc;
 }
 
-/* One page as lines in b; *after moves to its last row. */
+/* Writes one page as lines to b; *after moves to its last row. */
 static int export_page(struct sql *db, const char *area, int64_t *after,
 		       struct buf *b, struct err *e)
 {

@@ -5,8 +5,8 @@
 #include "schema/agent/agent_file.h"
 
 /*
- * What lies about in an agent file and nobody can see any more: bytes of
- * artifacts that were replaced, deleted or given up, values that have expired.
+ * Garbage collection in an agent file: contents of artifacts that were
+ * replaced, deleted or abandoned, and expired values.
  */
 #define GC_RESULT(F, S)   \
 	F(S, text, agent) \
@@ -14,8 +14,8 @@
 	F(S, i64, cached)
 SHAPE_DECLARE(gc_result, GC_RESULT);
 
-/* Frees what has been dead for `age` ms, in short transactions, at most `max`
- * of each. */
+/* Deletes data that has been unreachable for `age` ms, in short transactions,
+ * at most `max` of each kind. */
 int agent_gc(struct agent_file *f, int64_t age, int max, struct gc_result *out,
 	     struct err *e);
 

@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIGITS   16  /* of the SHA-256, in a directory's name */
-#define NAME_FIT 200 /* longer last parts get the artifact's id instead */
+#define DIGITS 16 /* of the SHA-256, in the name of a directory */
+#define NAME_FIT \
+	200 /* a longer file name is replaced by the id of the
+		      * artifact */
 
 /* --- files on demand -------------------------------------------------- */
 
@@ -28,9 +30,9 @@ static const char *file_name(const struct artifact_row *row)
 	return last;
 }
 
-/* A file that is there has the right content, since its directory names it;
- * the length is compared because a power cut can leave an empty one. Its time
- * is when it was last asked for. */
+/* An existing file has the right content, since its directory is named by the
+ * hash. The length is compared because a power failure can leave an empty file.
+ * The modification time is that of the last use. */
 static bool is_there(const char *path, int64_t size)
 {
 	struct stat st;
@@ -62,7 +64,7 @@ static int make_media_file(struct sql *db, const char *aid, const char *dir,
 	if (snprintf(temp, sizeof temp, "%s/.new-XXXXXX", dir) >=
 	    (int)sizeof temp)
 		return err_set(e, ERR_TOOBIG, "the path %s is too long", dir);
-	/* The gc may remove the empty directory in between. */
+	/* gc may remove the empty directory in between. */
 	for (int tries = 0; tries < 3; tries++) {
 		if (file_make_dir(dir, 0700, e))
 			return -1;
@@ -139,7 +141,7 @@ static int gc_dir(int top, const char *name, int64_t age)
 		    unlinkat(dirfd(d), f->d_name, 0) == 0)
 			gone++;
 	closedir(d);
-	unlinkat(top, name, AT_REMOVEDIR); /* stays if it is not empty */
+	unlinkat(top, name, AT_REMOVEDIR); /* it stays if it is not empty */
 	return gone;
 }
 

@@ -16,7 +16,8 @@ static const int echoes_ms[] = {2, 20, 200};
 
 #define ECHOES ((int)(sizeof echoes_ms / sizeof echoes_ms[0]))
 
-/* The directory is watched, not the -wal file: that one comes and goes. */
+/* The directory is watched, not the -wal file, which is deleted and created
+ * again. */
 int follow_open(struct follow *f, const char *path, struct err *e)
 {
 	char dir[PATH_MAX], base[PATH_MAX];
@@ -24,7 +25,7 @@ int follow_open(struct follow *f, const char *path, struct err *e)
 	snprintf(dir, sizeof dir, "%s", path);
 	snprintf(base, sizeof base, "%s", path);
 	snprintf(f->name, sizeof f->name, "%.255s", basename(base));
-	f->echo = ECHOES; /* nothing to repeat yet */
+	f->echo = ECHOES; /* no echoes are pending */
 	f->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (f->fd < 0)
 		return err_errno_set(e, "inotify");
@@ -44,7 +45,7 @@ void follow_close(struct follow *f)
 	f->fd = -1;
 }
 
-/* FILE and FILE-wal carry commits; FILE-shm is only locks and index. */
+/* Commits write to FILE and FILE-wal; FILE-shm has only locks and the index. */
 static bool is_ours(const struct follow *f, const char *name)
 {
 	size_t n = strlen(f->name);
@@ -86,7 +87,7 @@ int follow_wait(struct follow *f, int timeout_ms, struct err *e)
 		if (n < 0 && errno != EINTR)
 			return err_errno_set(e, "poll");
 		if (n < 0)
-			return 0; /* a signal: let the caller look around */
+			return 0; /* a signal: the caller decides */
 		if (n > 0 && follow_drain(f)) {
 			f->echo = 0;
 			return 1;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define DEFINITION_MAX (4u * AGENT_TEXT_MAX)
-#define NAMES_MAX      1000 /* among which the nearest is searched */
+#define NAMES_MAX      1000 /* candidates for suggestions */
 
 int agents_missing(struct sql *db, const char *name, struct err *e)
 {
@@ -107,7 +107,7 @@ static int audit_put(struct sql *db, const struct agent_row *row, bool is_new,
 	return rc;
 }
 
-/* Only one agent can be the default: who asks for it, or the first one. */
+/* Only one agent is the default: the one that requests it, or the first one. */
 static int choose_default(struct sql *db, struct agent_row *row, bool is_new,
 			  struct err *e)
 {
@@ -153,8 +153,8 @@ static int put_agent(struct sql *db, struct agent_row *row,
 	return 1;
 }
 
-/* Looks before it takes the write lock: at most uses nothing has changed. Who
- * is quicker meanwhile writes the same, or a version of its own. */
+/* Reads before it takes the write lock: usually nothing has changed. A
+ * concurrent process writes the same, or its own version. */
 static int is_stored(struct sql *db, struct agent_row *row, struct arena *a,
 		     struct err *e)
 {
@@ -226,7 +226,8 @@ static int remove_row(struct sql *db, const char *name, struct err *e)
 	return control_audit(db, NULL, "agent.rm", name, NULL, e);
 }
 
-/* Looks first: inside a caller's transaction, a refusal must not undo it. */
+/* Checks first: inside a transaction of the caller, a failure must not roll it
+ * back. */
 int agents_remove(struct sql *db, const char *name, struct err *e)
 {
 	struct agent_row row;

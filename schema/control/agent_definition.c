@@ -3,6 +3,7 @@
 
 #include "lib/base/text.h"
 #include "lib/sandbox/spec.h"
+#include "schema/control/run_workspace.h"
 #include "schema/driver_config.h"
 #include "schema/secret.h"
 
@@ -13,7 +14,7 @@ static const struct member {
 	const char *name;
 	size_t offset;
 	const char *words; /* allowed, NULL: any text */
-	const char *other; /* what null means */
+	const char *other; /* the value for null */
 } members[] = {
 	{"driver", offsetof(struct agent_row, driver), AGENT_DRIVERS, "script"},
 	{"workspace", offsetof(struct agent_row, workspace), AGENT_WORKSPACES,
@@ -80,7 +81,7 @@ static int set_flags(struct agent_row *row, const char *what, const cJSON *v,
 	return 0;
 }
 
-/* 1: the member has a column; 0: it belongs to spec. */
+/* Returns 1 if the member has a column, 0 if it belongs to spec. */
 static int set_column(struct agent_row *row, const char *what, const cJSON *v,
 		      struct arena *a, struct err *e)
 {
@@ -124,6 +125,16 @@ static int check_sandbox(const char *what, const cJSON *spec, struct arena *a,
 	return sandbox_spec_read(&s, spec, a, e) ? err_wrap(e, "%s", what) : 0;
 }
 
+static int check_namespace(const struct agent_row *row, const char *what,
+			   const cJSON *spec, struct err *e)
+{
+	const char *mode = row->workspace ? row->workspace : "disk";
+
+	return run_workspace_check_definition(spec, mode, e)
+		       ? err_wrap(e, "%s", what)
+		       : 0;
+}
+
 /* Only a definition that changes the driver or its settings is checked. */
 static int check_config(const struct agent_row *row, const char *what,
 			const cJSON *def, const cJSON *spec, struct err *e)
@@ -154,6 +165,8 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 	rc = set_all(row, what, def, spec, a, e);
 	if (!rc)
 		rc = check_sandbox(what, spec, a, e);
+	if (!rc)
+		rc = check_namespace(row, what, spec, e);
 	if (!rc)
 		rc = check_config(row, what, def, spec, e);
 	if (!rc)

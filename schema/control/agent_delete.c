@@ -34,7 +34,7 @@ static int unlink_if_there(const char *dir, const char *name, struct err *e)
 	return 0;
 }
 
-/* The WAL goes first: a database without its WAL is still a database. */
+/* The WAL is deleted first: a database without its WAL is still a database. */
 int agent_delete_files(const struct home *home, const char *agent,
 		       const char *path, struct err *e)
 {

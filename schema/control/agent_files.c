@@ -1,4 +1,4 @@
-/* Definitions that lie in agents/NAME/ as files. */
+/* Definitions in files of agents/NAME/. */
 #include "schema/control/agent.h"
 
 #include "lib/base/text.h"
@@ -17,7 +17,7 @@ static struct home_path file_of(const struct home *home, const char *name,
 	return home_join(home, HOME_AGENTS, below);
 }
 
-/* 1 and the text, 0 if there is no such file. */
+/* Returns 1 and the text, 0 if there is no such file. */
 static int read_text(const char *path, struct buf *b, struct err *e)
 {
 	if (!file_exists(path))
@@ -30,7 +30,7 @@ static int read_text(const char *path, struct buf *b, struct err *e)
 	return 1;
 }
 
-/* Two files could both claim it, and then each use would make it move. */
+/* Two files could both set it, and then each use would change it. */
 static int refuse_default(const char *path, const cJSON *def, const char *name,
 			  struct err *e)
 {
@@ -48,7 +48,8 @@ static int take_definition(const char *path, struct agent_row *row,
 	if (refuse_default(path, def, row->name, e) ||
 	    agent_check_members(path, def, row->spec, e))
 		return -1;
-	row->spec = "{}"; /* what the file no longer says is gone */
+	row->spec = "{}"; /* a member that the file no longer contains is
+			   * removed */
 	row->model = NULL;
 	return agent_from_json(row, path, def, a, e) ? -1 : 1;
 }

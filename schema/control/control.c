@@ -31,7 +31,7 @@ int control_supervisor(struct sql *db, struct supervisor_row *row,
 	struct err ignored;
 	int64_t version = 0;
 
-	/* a file that was never filled has no table, and so no supervisor */
+	/* an empty file has no table, and so no supervisor */
 	if (found < 0 && e->code == ERR_INTERNAL &&
 	    sql_script_i64(db, "PRAGMA user_version", &version, &ignored) ==
 		    0 &&
@@ -51,7 +51,7 @@ static bool is_self(const struct supervisor_row *row)
 	       !strcmp(row->boot_id, self.boot_id);
 }
 
-/* Inside a transaction. *epoch: of the row that is there, 0 if none. */
+/* Inside a transaction. *epoch: of the existing row, 0 if there is none. */
 static int check_no_other(struct sql *db, int64_t *epoch, struct err *e)
 {
 	struct supervisor_row row = {.pid = 0};
@@ -69,7 +69,8 @@ static int check_no_other(struct sql *db, int64_t *epoch, struct err *e)
 	return rc;
 }
 
-/* An older skepd goes on with the tables that it knows until it is stopped. */
+/* An older skepd continues with the tables that it knows until it is
+ * stopped. */
 static int not_under_another(struct sql *db, struct err *e)
 {
 	int64_t epoch;

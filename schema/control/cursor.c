@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Behind every id. */
+/* Greater than every id. */
 #define NEWEST "~"
 
 int page_before(enum id_kind kind, const char *before, const char **out,
@@ -39,7 +39,7 @@ int page_before_delivery(struct sql *db, const char *before, int64_t *seq,
 	return found < 0 ? -1 : 0;
 }
 
-/* Where the conversation is now. */
+/* The current position of the conversation. */
 static int stands_now(struct sql *db, struct conversation_filter *in,
 		      struct arena *a, struct err *e)
 {

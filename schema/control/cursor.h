@@ -5,22 +5,22 @@
 #include "schema/control_queries.h"
 
 /*
- * Where a page of a list begins: `before` names the last row of the page before
- * by its id, in a command and in a query of HTTP alike. NULL is the first page.
- * What is no id of that kind is ERR_USAGE.
+ * The start of a page: `before` is the id of the last row of the previous page,
+ * in commands and HTTP queries alike. NULL is the first page. An id of another
+ * kind is ERR_USAGE.
  */
 
-/* For lists that go by their ids. *out is borrowed. */
+/* For lists that are ordered by id. *out is borrowed. */
 int page_before(enum id_kind kind, const char *before, const char **out,
 		struct err *e);
 
-/* Deliveries go by their number: ERR_NOTFOUND if the row is not there. */
+/* Deliveries are ordered by number: ERR_NOTFOUND if the row does not exist. */
 int page_before_delivery(struct sql *db, const char *before, int64_t *seq,
 			 struct err *e);
 
-/* Conversations go by their last message. A conversation's id stands for where
- * it is now; MILLISECONDS.ID, as a page's `next` has it, for where it was then,
- * and it may have become lively since. */
+/* Conversations are ordered by their last message. The id of a conversation
+ * means its current position; MILLISECONDS.ID, as in `next` of a page, means
+ * its position at that time, since it may have received messages meanwhile. */
 int page_before_conversation(struct sql *db, const char *before,
 			     struct conversation_filter *in, struct arena *a,
 			     struct err *e);

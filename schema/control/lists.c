@@ -17,7 +17,7 @@ static const struct list_row {
 #undef LIST
 };
 
-/* A list by its words for people, its filter, and the query of one row. */
+/* A list: its names for users, its filter, and the query of one row. */
 static const struct {
 	const char *what;
 	const struct shape *filter;
@@ -34,7 +34,7 @@ static const struct {
 				 Q_CONVERSATION_GET},
 };
 
-/* The states that one index covers, as lists.def writes them. */
+/* The states that one index covers, as in lists.def. */
 static const char *state_set(enum lists_kind kind, const char *state)
 {
 	int s;
@@ -58,7 +58,7 @@ static bool is_filter(const struct field *f)
 	return f->type == FIELD_text && strncmp(f->name, "before", 6) != 0;
 }
 
-/* The names of the filters that are given; with_set: and the set of states. */
+/* The names of the given filters; with_set: including the set of states. */
 static void name_filters(struct buf *b, enum lists_kind kind,
 			 const void *filter, bool with_set)
 {
@@ -82,7 +82,7 @@ static void name_filters(struct buf *b, enum lists_kind kind,
 	}
 }
 
-/* A set as people write it: "agent+state". */
+/* A set in the form for users: "agent+state". */
 static void add_set(struct buf *b, const char *filters)
 {
 	const char *colon = strchr(filters, ':');
@@ -137,7 +137,8 @@ static int lists_query(enum lists_kind kind, const void *filter,
 	struct buf given = BUF_MAX(256), plain = BUF_MAX(256);
 	bool found = kind == LISTS_DELIVERIES && d->sources;
 
-	*query = Q_DELIVERY_IDS_RUN; /* of one run: with any other filter */
+	*query = Q_DELIVERY_IDS_RUN; /* of one run: can be combined with any
+				      * other filter */
 	name_filters(&given, kind, filter, true);
 	name_filters(&plain, kind, filter, false);
 	for (size_t i = 0; !found && i < sizeof rows / sizeof rows[0]; i++) {

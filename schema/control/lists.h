@@ -10,15 +10,16 @@
 /*
  * Lists of the control plane, newest first, for commands and routes alike. The
  * filter is the struct of the list's queries (run_filter, delivery_filter, …);
- * a member that is NULL does not filter. schema/control/lists.def says which
- * filters go together: each of these sets has an index, any other is ERR_USAGE.
+ * a member that is NULL does not filter. schema/control/lists.def lists the
+ * sets of filters that can be combined: each of them has an index, any other is
+ * ERR_USAGE.
  *
  *   struct lists it;
  *   if (lists_open(&it, db, LISTS_RUNS, &filter, e)) return -1;
  *   while (lists_next(&it, &row)) …
  *   return lists_close(&it, e);
  *
- * Texts of a row live until the next row.
+ * Texts of a row are valid until the next row.
  */
 enum lists_kind {
 	LISTS_RUNS,

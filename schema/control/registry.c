@@ -62,7 +62,7 @@ static void update_sizes(struct agent_database_row *row)
 	wal_bytes = file_size(wal);
 	row->bytes = bytes < 0 ? 0 : bytes;
 	row->wal_bytes = wal_bytes < 0 ? 0 : wal_bytes;
-	/* a version that is still in the WAL is not in the header yet */
+	/* a version in the WAL is not in the header yet */
 	if (version > row->schema_version)
 		row->schema_version = version;
 	row->last_seen_at = clock_now();
@@ -112,7 +112,7 @@ int registry_make(struct sql *control, const struct home *home,
 	return sql_leave(control, registry_seen(control, row, e), e);
 }
 
-/* The row that the agent will have: its file is opened, so it is one. */
+/* The future row of the agent: its file has been opened, so it is valid. */
 static int moved_row(struct sql *control, const char *agent, const char *path,
 		     struct agent_database_row *row, struct arena *a,
 		     struct err *e)
@@ -152,7 +152,8 @@ static int move_row(struct sql *control, struct agent_database_row *row,
 	return rc ? -1 : 0;
 }
 
-/* Looks at the file first: a refusal must not undo the caller's transaction. */
+/* Checks the file first: a failure must not roll back the transaction of the
+ * caller. */
 int registry_move(struct sql *control, const char *agent, const char *path,
 		  struct err *e)
 {

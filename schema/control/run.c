@@ -2,6 +2,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
+#include "schema/control/run_workspace.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -46,6 +47,11 @@ int run_state_from(const char *word)
 bool run_state_is_over(enum run_state s)
 {
 	return states[s].kind == FINAL;
+}
+
+bool run_row_is_over(const struct run_row *row)
+{
+	return run_state_is_over((enum run_state)run_state_from(row->state));
 }
 
 bool run_state_lives(enum run_state s)
@@ -132,7 +138,10 @@ void run_request_merge(struct run_request *to, const struct run_request *from)
 		const struct field *f = &request_members[i];
 		const void *given = field_in(f, from);
 
-		if (f->type == FIELD_opt) {
+		if (f->type == FIELD_bool) {
+			if (*(const bool *)given)
+				*(bool *)field_out(f, to) = true;
+		} else if (f->type == FIELD_opt) {
 			if (*(const int64_t *)given != OPT_NONE)
 				*(int64_t *)field_out(f, to) = *(
 					const int64_t *)given;
@@ -143,7 +152,28 @@ void run_request_merge(struct run_request *to, const struct run_request *from)
 	}
 }
 
-/* What makes two requests with one key the same request. */
+/* Requests without a workspace have the digest that they had before there were
+ * workspaces. */
+static void add_workspace(struct hash *h, const struct run_request *ask)
+{
+	const char *parts[] = {ask->workspace,
+			       ask->fork_of,
+			       ask->over,
+			       ask->fresh ? "fresh" : NULL,
+			       ask->ephemeral ? "ephemeral" : NULL,
+			       ask->share ? "share" : NULL};
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		char place = (char)('0' + i);
+
+		if (!parts[i])
+			continue;
+		hash_add(h, &place, 1);
+		hash_add(h, parts[i], strlen(parts[i]) + 1);
+	}
+}
+
+/* The members that make two requests with one key the same request. */
 static void digest_of(const struct run_request *ask, char out[HASH_HEX])
 {
 	struct hash *h = hash_new();
@@ -155,10 +185,11 @@ static void digest_of(const struct run_request *ask, char out[HASH_HEX])
 
 		hash_add(h, p, strlen(p) + 1);
 	}
+	add_workspace(h, ask);
 	hash_end(h, out);
 }
 
-/* 1 if the key names a run that is there already. */
+/* Returns 1 if a run with the key exists. */
 static int find_by_key(struct sql *db, const struct run_request *ask,
 		       const char *digest, struct run_made *out, struct err *e)
 {
@@ -204,10 +235,10 @@ static int check_ask(const struct run_request *ask, struct err *e)
 			       strlen(ask->prompt), RUN_PROMPT_MAX);
 	if (!text_is_utf8(ask->prompt, strlen(ask->prompt)))
 		return err_set(e, ERR_INVALID, "the prompt is not UTF-8");
-	return 0;
+	return run_workspace_check(ask, e);
 }
 
-/* How deep it is below its parent, and whose invocation it shares. */
+/* The depth of the run below its parent, and the invocation that it shares. */
 static int take_parent(struct sql *db, const struct run_request *ask,
 		       int64_t *depth, const char **invocation, struct arena *a,
 		       struct err *e)
@@ -232,14 +263,13 @@ static int take_parent(struct sql *db, const struct run_request *ask,
 		found = err_set(e, ERR_INVALID,
 				"child runs are limited to a depth of %lld",
 				(long long)ask->max_depth);
-	else if (found == 1 &&
-		 run_state_is_over((enum run_state)run_state_from(row.state)))
+	else if (found == 1 && run_row_is_over(&row))
 		found = err_set(e, ERR_CONFLICT, "the parent run %s has ended",
 				row.id);
 	return found < 0 ? -1 : 0;
 }
 
-/* Where the new run stands in its session, by the policy. */
+/* The position of the new run in its session, by the policy. */
 static int enter_queue(struct sql *db, const struct run_request *ask,
 		       struct run_insert_in *row, struct run_made *out,
 		       struct err *e)
@@ -323,6 +353,13 @@ int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 		.idem_digest = digest,
 		.tags = ask->tags ? ask->tags : "[]",
 		.submitted_by = ask->by,
+		.workspace = ask->workspace || !run_workspace_is_new(ask)
+				     ? ask->workspace
+				     : id.text,
+		.over_dir = ask->over,
+		.is_fresh = ask->fresh,
+		.is_ephemeral = ask->ephemeral,
+		.is_shared = ask->share,
 		.now = now,
 	};
 	struct arena a = {0};
@@ -360,7 +397,7 @@ static void begin_round(struct run_pick *p)
 	p->open = true;
 }
 
-/* A round of the next priority below: 1, or 0 when there is none. */
+/* Starts a round of the next lower priority: 1, or 0 if there is none. */
 static int open_round(struct sql *db, struct run_pick *p, struct err *e)
 {
 	struct run_top_priority_in in = {.below = p->priority};
@@ -374,7 +411,7 @@ static int open_round(struct sql *db, struct run_pick *p, struct err *e)
 	return 1;
 }
 
-/* Nobody is left in this round; another one if it was of use. */
+/* No run is left in this round; starts another one if a run was started. */
 static void end_round(struct run_pick *p)
 {
 	snprintf(p->agent, sizeof p->agent, "%s", p->began);
@@ -421,10 +458,13 @@ static int after_move(struct sql *db, const struct run_transition *m,
 	struct approval_withdraw_in withdraw = {m->id, m->now};
 	struct run_wait_again_in wait = {m->id, m->due_at};
 	struct command_reset_in reset = {m->id, m->now};
+	struct run_unblock_after_in leave = {m->id};
 
 	if (m->to == RUN_QUEUED)
 		return sql_exec(db, Q_RUN_WAIT_AGAIN, &wait, e) < 0 ||
 				       sql_exec(db, Q_COMMAND_RESET, &reset,
+						e) < 0 ||
+				       sql_exec(db, Q_RUN_UNBLOCK_AFTER, &leave,
 						e) < 0
 			       ? -1
 			       : 0;
@@ -432,6 +472,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 		return 0;
 	if (sql_exec(db, Q_RUN_CLOSE, &close, e) < 0 ||
 	    sql_exec(db, Q_RUN_PROMOTE, &queue, e) < 0 ||
+	    sql_exec(db, Q_RUN_UNBLOCK_AFTER, &leave, e) < 0 ||
 	    sql_exec(db, Q_COMMAND_EXPIRE, &expire, e) < 0 ||
 	    sql_exec(db, Q_APPROVAL_WITHDRAW, &withdraw, e) < 0)
 		return -1;

@@ -99,7 +99,8 @@ enum health run_health(enum run_state state, const struct run_signs *s)
 		return HEALTH_ok;
 	if (!s->has_worker)
 		return state == RUN_ENDING && s->supervised
-			       ? HEALTH_running /* the proof is under way */
+			       ? HEALTH_running /* exit verification is in
+						 * progress */
 			       : HEALTH_process_dead;
 	if (!s->supervised)
 		return HEALTH_orphaned;
@@ -131,7 +132,7 @@ void run_classify(struct run_row *row, const struct run_signs *s)
 		severity_of(run_outcome(state), health, artifacts));
 }
 
-/* Runs that are over count by their number, so only live ones are needed. */
+/* Finished runs are only counted, so only active ones are needed. */
 static void classify_counts(struct invocation_row *row)
 {
 	enum outcome worst = row->failed      ? OUTCOME_failed
@@ -162,7 +163,7 @@ void run_classify_from_outside(struct run_row *row, bool supervised)
 {
 	struct process_identity m = {.pid = row->pid,
 				     .start_ticks = row->start_ticks};
-	/* a supervisor is about to make the one that it has not noted yet */
+	/* the supervisor may be starting one that it has not recorded yet */
 	struct run_signs s = {.supervised = supervised,
 			      .has_worker = supervised};
 

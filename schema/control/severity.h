@@ -8,8 +8,8 @@
 
 /*
  * Lifecycle × health × artifacts → severity: pure functions over severity.def.
- * Nothing of this is stored; it follows from the row and from what is seen of
- * the process. Words are constants.
+ * None of this is stored; it follows from the row and from the state of the
+ * process. Words are constants.
  */
 enum outcome {
 #define X(word) OUTCOME_##word,
@@ -42,25 +42,26 @@ enum severity {
 enum severity severity_of(enum outcome outcome, enum health health,
 			  enum artifacts_status artifacts);
 
-/* What is seen of a run beside its row. */
+/* What is known about a run beside its row. */
 struct run_signs {
-	bool supervised; /* a supervisor is there */
-	bool has_worker; /* its worker's process lives, or is being made */
-	bool silent;     /* and was not heard of for too long */
-	bool waits;      /* for an answer or a message */
+	bool supervised; /* a supervisor is running */
+	bool has_worker; /* its worker is alive or is being started */
+	bool silent;     /* and has not sent a heartbeat for too long */
+	bool waits;      /* waits for an answer or a message */
 };
 
 enum health run_health(enum run_state state, const struct run_signs *s);
 
-/* Sets health, artifacts_status and severity of a row as it was read, in which
+/* Sets health, artifacts_status and severity of a row that was read, in which
  * artifacts_status is NULL unless the agent's version requires files. */
 void run_classify(struct run_row *row, const struct run_signs *s);
 
-/* Takes one of its active runs, judged, into the group's row, which is as bad as
- * its worst run; run NULL: none of them lives. */
+/* Adds one assessed active run to the row of its group, which is as bad as its
+ * worst run; run NULL: none is active. */
 void invocation_classify(struct invocation_row *row, const struct run_row *run);
 
-/* The same for whoever sees only rows and processes: looks for the worker. */
+/* The same for callers that see only rows and processes: looks for the
+ * worker. */
 void run_classify_from_outside(struct run_row *row, bool supervised);
 
 #endif

@@ -20,7 +20,7 @@ static const struct words {
 #undef WORDS
 };
 
-/* Tables by name, as JSON; virtual ones have their rows in others. */
+/* Tables by name, as JSON; virtual tables store their rows in others. */
 static const char tables[] =
 	"SELECT json_group_array(name) FROM sqlite_master WHERE type = 'table'"
 	" AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"

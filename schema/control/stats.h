@@ -7,10 +7,10 @@
 #include "lib/db/sql.h"
 
 /*
- * What a database holds, for people and monitors: sizes, the pragmas of a
- * connection, rows of each table, and how many rows have which status. Works on
- * files of either kind, also read-only; the words that are counted are in
- * stats.def. Texts are in the arena.
+ * Statistics of a database, for users and monitoring: sizes, the pragmas of a
+ * connection, rows of each table, and the number of rows by status. Works on
+ * both kinds of files, also read-only; stats.def lists the columns that are
+ * counted. Texts are in the arena.
  */
 #define PRAGMAS(F, S)            \
 	F(S, text, journal_mode) \
@@ -19,30 +19,30 @@
 	F(S, bool, foreign_keys) F(S, bool, secure_delete)
 SHAPE_DECLARE(pragmas, PRAGMAS);
 
-#define STATS(F, S)                                                       \
-	F(S, text, database) /* "control", "agent" */                     \
-	F(S, text, process)  /* whose connection the pragmas are of */    \
-	F(S, text, agent)    /* whose; NULL for the control plane */      \
-	F(S, text, path)                                                  \
-	F(S, i64, bytes)                                                  \
-	F(S, i64, wal_bytes)                                              \
-	F(S, i64, free_bytes)                                             \
-	F(S, i64, schema_version)                                         \
-	PRAGMAS(F, S)                                                     \
-	F(S, json, rows)                                                  \
-	F(S, json, statuses)                                              \
-	F(S, json, langgraph) /* agent files; NULL else */                \
-	F(S, json, readers)   /* who reads it now; the caller fills it */ \
-	F(S, text, problem)   /* why nothing can be told, or NULL */
+#define STATS(F, S)                                                            \
+	F(S, text, database) /* "control", "agent" */                          \
+	F(S, text, process) /* process of the connection with these pragmas */ \
+	F(S, text, agent)   /* agent; NULL for the control plane */            \
+	F(S, text, path)                                                       \
+	F(S, i64, bytes)                                                       \
+	F(S, i64, wal_bytes)                                                   \
+	F(S, i64, free_bytes)                                                  \
+	F(S, i64, schema_version)                                              \
+	PRAGMAS(F, S)                                                          \
+	F(S, json, rows)                                                       \
+	F(S, json, statuses)                                                   \
+	F(S, json, langgraph) /* for agent files; NULL else */                 \
+	F(S, json, readers)   /* current readers; set by the caller */         \
+	F(S, text, problem)   /* why there are no figures, or NULL */
 SHAPE_DECLARE(stats, STATS);
 
-/* The same as JSON, added to b: how a process tells of its connections. */
+/* Adds the same as JSON to b; a process reports its connections with it. */
 int stats_add_pragmas(struct sql *db, struct buf *b, struct err *e);
 
 /* Overwrites the pragmas in s. */
 void stats_set_pragmas(struct stats *s, const struct pragmas *p);
 
-/* Fills all but process, agent, readers and problem. */
+/* Sets everything except process, agent, readers and problem. */
 int stats_read(struct sql *db, const char *database, struct stats *out,
 	       struct arena *a, struct err *e);
 

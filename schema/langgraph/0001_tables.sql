@@ -1,6 +1,6 @@
--- LangGraph's tables as its SqliteSaver makes them. Never run on a file: here
--- so that the queries beside it are proven against them at build time. Only
--- what they use is named.
+-- The tables that LangGraph's SqliteSaver creates. This is never executed on a
+-- file; the queries beside it are checked against it at build time. It contains
+-- only the columns that they use.
 CREATE TABLE checkpoints (
   thread_id            TEXT NOT NULL,
   checkpoint_ns        TEXT NOT NULL DEFAULT '',

@@ -3,9 +3,9 @@
 #include "lib/base/text.h"
 
 /*
- * The tables come and go without us, so the queries on them are a set of their
- * own, on a connection of their own: the agent file's set stays one that can
- * be prepared on every file. Returns 1 with *out open, 0 without the tables.
+ * The tables are created by LangGraph, so the queries on them are a separate
+ * set, with a separate connection: the set of the agent file can be prepared on
+ * every file. Returns 1 with *out open, 0 without the tables.
  */
 static int open_tables(struct sql *agent_db, unsigned flags, struct sql **out,
 		       struct err *e)

@@ -6,9 +6,9 @@
 #include "schema/langgraph_queries.h"
 
 /*
- * LangGraph's SqliteSaver may use an agent file beside us: it makes its tables
- * `checkpoints` and `writes` itself, at first use. Here they are counted and
- * pruned. Both calls work where the tables are not there (nothing to count).
+ * LangGraph's SqliteSaver may use an agent file too: it creates its tables
+ * `checkpoints` and `writes` at first use. These functions count and prune
+ * them, and also work without the tables.
  */
 struct langgraph_stats {
 	int64_t threads;
@@ -20,15 +20,15 @@ struct langgraph_stats {
 int langgraph_stats(struct sql *agent_db, struct langgraph_stats *out,
 		    struct err *e);
 
-/* Threads in the order of their names, after `after` (NULL: from the first), at
- * most max, in the arena; how many. struct langgraph_thread_row:
+/* Threads ordered by name, after `after` (NULL: from the first), at most max,
+ * in the arena; returns their number. struct langgraph_thread_row:
  *   thread checkpoints writes bytes */
 int langgraph_threads(struct sql *agent_db, const char *after, int max,
 		      struct langgraph_thread_row **rows, struct arena *a,
 		      struct err *e);
 
-/* Removes all of one thread but its newest `keep` checkpoints in each
- * namespace; returns how many checkpoints went. */
+/* Deletes the checkpoints of a thread except its newest `keep` in each
+ * namespace; returns the number of deleted checkpoints. */
 int langgraph_prune(struct sql *agent_db, const char *thread, int keep,
 		    struct err *e);
 

@@ -1,4 +1,4 @@
--- Counting and pruning what LangGraph's SqliteSaver keeps in an agent file.
+-- Counting and pruning rows of LangGraph's SqliteSaver in an agent file.
 
 -- query langgraph_sum -> (threads i64, checkpoints i64, writes i64, bytes i64)
 SELECT (SELECT count(DISTINCT thread_id) FROM checkpoints) AS threads,

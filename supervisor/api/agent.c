@@ -1,4 +1,4 @@
-/* Agents, approvals, tokens: what exists beside runs. */
+/* Agents, approvals and tokens. */
 #include <string.h>
 
 #include "lib/base/clock.h"

@@ -33,8 +33,8 @@ void agent_files_expire(struct agent_files *s)
 			close_slot(&s->slots[i]);
 }
 
-/* The slot that has this file, or the one to use for it. A file that was put in
- * place of another has its name and not its inode. */
+/* The slot of this file, or the slot to use for it. A file that was replaced
+ * has the same name but another inode. */
 static struct agent_files_slot *slot_for(struct agent_files *s,
 					 const char *path, ino_t inode)
 {

@@ -1,9 +1,10 @@
 /*
- * The AI SDK's chat: a message starts a run in the session named by the chat's
- * id, and the answer is that run's UI message stream. A client that comes back
- * gets the stream of the run in flight from its first frame, or 204; its rows
- * are at /v1/sessions/…/messages. A run that asks somebody ends the stream, and
- * the assistant's message with the answers in it goes on with it.
+ * Chats of the AI SDK. A message starts a run in the session whose key is the
+ * id of the chat; the answer is the UI message stream of that run. A client that
+ * reconnects gets the stream of the active run from its first frame, or 204. It
+ * reads older messages from /v1/sessions/…/messages. When the run asks the user,
+ * the stream ends; the client sends the answers in the assistant message, and
+ * the stream of that request continues.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,121 +15,26 @@
 #include "supervisor/api/routes.h"
 #include "supervisor/api/stream/ai_frames.h"
 #include "supervisor/api/stream/stream.h"
+#include "supervisor/core/supervisor.h"
 
 #define GRACE_MS 20000 /* how long an ended run can still be replayed */
 
-static void send_frame(void *arg, const struct buf *frame)
-{
-	follower_send(arg, NULL, NULL, frame);
-}
-
-static int on_item(void *arg, const struct tail *t,
-		   const struct tail_item *item)
-{
-	struct follower *f = arg;
-
-	(void)t;
-	ai_frames_item(f->own, item);
-	return !follower_has_room(f);
-}
-
-static void send_done(struct follower *f, const struct run_row *row)
-{
-	struct buf b = BUF_MAX(16);
-
-	ai_frames_end(f->own, row->state,
-		      row->detail ? row->detail : row->reason);
-	buf_adds(&b, "[DONE]");
-	follower_send(f, NULL, NULL, &b);
-	buf_fini(&b);
-}
-
-static void send_pause(struct follower *f)
-{
-	struct buf b = BUF_MAX(4096);
-
-	tail_cursor(f->tail, &b);
-	ai_frames_pause(f->own, b.p);
-	buf_clear(&b);
-	buf_adds(&b, "[DONE]");
-	follower_send(f, NULL, NULL, &b);
-	buf_fini(&b);
-}
-
-/* Is an approval open? Read it before the transcript, which contains the
- * question by then. */
-static bool has_open_approval(struct follower *f)
-{
-	struct approval_open_count_in in = {f->run};
-	struct approval_open_count_row row = {0};
-	struct err ignored; /* the next poll tries again */
-	struct arena a = {0};
-	bool asked = sql_get(supervisor_db(f->api->sup), Q_APPROVAL_OPEN_COUNT,
-			     &in, &row, &a, &ignored) == 1 &&
-		     row.n > 0;
-
-	arena_fini(&a);
-	return asked;
-}
-
-static int poll_chat(struct follower *f, struct err *e)
-{
-	const struct ai_frames *frames = f->own;
-	bool pause = has_open_approval(f);
-	struct agent_file *file;
-	struct arena a = {0};
-	struct run_row row;
-	int found = follower_run(f, &row, &a, e);
-	bool over = found > 0 &&
-		    run_state_is_over(
-			    (enum run_state)run_state_from(row.state));
-	int rc = found < 0 ? -1
-			   : agent_files_get(&f->api->files,
-					     supervisor_db(f->api->sup),
-					     f->agent, &file, e);
-
-	ai_frames_start(f->own, f->run);
-	while (rc > 0 && follower_has_room(f))
-		rc = tail_read(f->tail, file, on_item, f, e);
-	pause = pause && frames->answers == 0;
-	if (over && rc == 0)
-		send_done(f, &row);
-	else if (pause && rc == 0)
-		send_pause(f);
-	arena_fini(&a);
-	return rc < 0 ? -1 : (over || pause) && rc == 0;
-}
-
-static void free_frames(struct follower *f)
-{
-	ai_frames_fini(f->own);
-	free(f->own);
-}
-
-static const struct follower_ops chat_ops = {poll_chat, free_frames};
-
 /* q->id is the run, q->key the session, q->filter[0] the agent. With a cursor
- * in q->from it goes on, and q->limit answers are new. */
+ * in q->from the stream continues there, after q->limit new answers. */
 static int start_stream(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct tail_options want = {q->key, q->id, q->from};
-	struct ai_frames *frames;
-	struct follower *f;
-	struct tail *t;
+	struct ai_stream_request want = {
+		.agent = q->filter[0],
+		.session = q->key,
+		.run = q->id,
+		.after = q->from,
+		.answers = q->from ? q->limit : 0,
+	};
 
 	(void)out;
-	if (tail_open(&t, &want, e))
+	if (ai_stream_subscribe(q->api, &want, q->reply, e))
 		return -1;
-	http_reply_header(q->reply, "x-vercel-ai-ui-message-stream", "v1");
-	f = follower_new(q, &chat_ops, q->id);
-	f->tail = t;
-	f->agent = strdup(q->filter[0]);
-	f->own = frames = calloc(1, sizeof *frames);
-	if (!frames)
-		abort();
-	ai_frames_init(frames, send_frame, f);
-	frames->resumed = q->from != NULL;
-	frames->answers = q->from ? q->limit : 0;
+	q->reply = NULL;
 	return 0;
 }
 
@@ -230,7 +136,8 @@ static int read_answer(struct api_request *q, const cJSON *part,
 	return 0;
 }
 
-/* The message is the run's, and its place is what the client has of it. */
+/* The message belongs to the run; its metadata has the position up to which the
+ * client has received it. */
 static int find_message(struct api_request *q, const cJSON *last, struct err *e)
 {
 	const cJSON *ours = cJSON_GetObjectItemCaseSensitive(
@@ -264,6 +171,36 @@ static int resume_stream(struct api_request *q, struct buf *out, struct err *e)
 	return start_stream(q, out, e);
 }
 
+/* The stream starts after the commit, which must not happen if it cannot. */
+static int check_cursor(const struct api_request *q, struct err *e)
+{
+	struct tail_options want = {q->key, q->id, q->from};
+	struct tail *t;
+
+	if (tail_open(&t, &want, e))
+		return -1;
+	tail_close(t);
+	return 0;
+}
+
+/* All of them or none. */
+static int answer_all(struct api_request *q, const struct answers *all,
+		      struct err *e)
+{
+	struct completion last = request_done(q);
+	int rc = 0;
+
+	txn_try_begin(&q->api->sup->txn);
+	for (int i = 0; i < all->n && rc == 0; i++) {
+		struct completion none = {0};
+
+		rc = supervisor_answer(q->api->sup, all->one[i].id,
+				       &all->one[i].as,
+				       i == all->n - 1 ? last : none, e);
+	}
+	return txn_try_end(&q->api->sup->txn, rc, e);
+}
+
 static int answer_approvals(struct api_request *q, const cJSON *last,
 			    struct err *e)
 {
@@ -274,7 +211,7 @@ static int answer_approvals(struct api_request *q, const cJSON *last,
 		return err_set(e, ERR_DENIED,
 			       "this needs a token with the scope \"%s\"",
 			       http_scope_name(HTTP_SCOPE_APPROVE));
-	if (find_message(q, last, e))
+	if (find_message(q, last, e) || check_cursor(q, e))
 		return -1;
 	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(last, "parts"))
 	{
@@ -283,19 +220,12 @@ static int answer_approvals(struct api_request *q, const cJSON *last,
 	}
 	q->filter[1] = q->id;
 	q->limit = all.n;
-	for (int i = 0; i < all.n; i++) {
-		struct completion done = {0};
-
-		if (i == all.n - 1)
-			done = request_done(q);
-		if (supervisor_answer(q->api->sup, all.one[i].id,
-				      &all.one[i].as, done, e))
-			return -1;
-	}
 	q->read = resume_stream;
-	if (all.n == 0)
+	if (all.n == 0) {
 		request_read(q, resume_stream);
-	return 0;
+		return 0;
+	}
+	return answer_all(q, &all, e);
 }
 
 static const cJSON *last_message(const cJSON *body)

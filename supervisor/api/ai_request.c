@@ -1,9 +1,10 @@
 /*
- * What a message of an AI SDK chat asks for. The session has the earlier messages,
- * so the last one is enough: its texts are the prompt, its files attachments. Its
- * id makes the request idempotent: sent again, it is the same run. A message that
- * is regenerated, or edited and sent again, is a new run that takes the place of
- * the old one: the session is rewound to before it.
+ * The run request in a message of an AI SDK chat. The session contains the
+ * earlier messages, so the last one is enough: its texts become the prompt, its
+ * files attachments. The id of the message makes the request idempotent: the
+ * same message again is the same run. A message that is regenerated, or edited
+ * and sent again, is a new run that replaces the old one: the session is
+ * rewound to before it.
  */
 #include "supervisor/api/ai_request.h"
 
@@ -48,7 +49,8 @@ static int add_data(const cJSON *part, const char *url, struct buf *attachments,
 	return 0;
 }
 
-/* A file elsewhere is named; whether the agent may get it is the sandbox's. */
+/* A file on another host is only named; the sandbox decides whether the agent
+ * can fetch it. */
 static int add_file_part(const cJSON *part, struct buf *prompt,
 			 struct buf *attachments, struct err *e)
 {
@@ -102,7 +104,7 @@ const char *ai_message_id(const char *chat, const char *key)
 	return key + n + 1;
 }
 
-/* The newest run of the message: how many there are. */
+/* Finds the newest run of the message. Returns how many runs there are. */
 static int find_runs(struct api_request *q, const char *id, const char **run,
 		     struct err *e)
 {
@@ -139,7 +141,7 @@ static int is_run(struct api_request *q, const char *id, struct err *e)
 
 /* --- the request -------------------------------------------------------- */
 
-/* Whether the client wants another answer, or has edited the message. */
+/* Whether the client requests another answer, or has edited the message. */
 static bool is_regeneration(const cJSON *body, const char *id)
 {
 	const char *trigger = json_text(body, "trigger", "");
@@ -161,8 +163,8 @@ static int find_replaced(struct api_request *q, const cJSON *body,
 	return is < 0 ? -1 : 0;
 }
 
-/* The key is also that of the message in the transcript, which so keeps the
- * client's id. */
+/* The message in the transcript has the same key, and so keeps the id of the
+ * client. */
 static void add_options(struct api_request *q, struct run_request *ask,
 			const char *replaced)
 {

@@ -9,7 +9,6 @@
 #include "supervisor/api/mailbox_wait.h"
 #include "supervisor/api/routes.h"
 #include "supervisor/api/stream/stream.h"
-#include "supervisor/api/stream/stream_shared.h"
 
 #define TICK_MS   1000
 #define NAMES_MAX 32
@@ -87,14 +86,13 @@ static void on_tick(uv_timer_t *t)
 {
 	struct api *w = t->data;
 
-	followers_poll(w);
-	shared_streams_poll(w);
+	streams_poll(w);
 	agent_files_expire(&w->files);
 }
 
 static void on_poll_soon(uv_timer_t *t)
 {
-	shared_streams_poll(t->data);
+	streams_poll_unfinished(t->data);
 }
 
 void api_poll_soon(struct api *w)
@@ -183,7 +181,7 @@ void api_close(struct api *w)
 	if (!w)
 		return;
 	http_server_close(w->server);
-	shared_streams_close(w);
+	streams_close(w);
 	api_counts_close(&w->counts);
 	agent_files_close(&w->files);
 	free_words(w->hosts);

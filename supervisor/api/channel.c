@@ -1,4 +1,4 @@
-/* Channels, bindings, conversations; what comes in, and who comes to ask. */
+/* Channels, bindings and conversations; inbound messages; polling clients. */
 #include <string.h>
 
 #include "lib/base/clock.h"

@@ -1,4 +1,4 @@
-/* Deliveries, inbound messages, attachments. */
+/* Deliveries, inbound messages and attachments. */
 #include <string.h>
 
 #include "lib/base/clock.h"

@@ -1,4 +1,4 @@
-/* The host as a whole: health, stopping, metrics, the document. */
+/* Health, stop, metrics and the OpenAPI document. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ void route_openapi(struct api_request *q)
 	request_free(q);
 }
 
-/* Counters follow the host's log, so that they count only committed changes. */
+/* Counters follow the host log, so that they count only committed changes. */
 static void count_event(struct metrics *m,
 			const struct host_event_states_row *row)
 {
@@ -198,7 +198,7 @@ static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 	set_metric(w, API_M_QUEUED, s.queued);
 	set_metric(w, API_M_WORKERS, s.workers_connected);
 	set_metric(w, API_M_PREFORKED, s.preforked);
-	set_metric(w, API_M_FOLLOWERS, w->nfollowers);
+	set_metric(w, API_M_FOLLOWERS, w->nsubscribers);
 	set_metric(w, API_M_EPOCH, s.epoch);
 	set_metric(w, API_M_STARTED, s.started_at / 1000);
 	set_metric(w, API_M_MEMORY, resident_bytes());

@@ -4,7 +4,7 @@
 #include "schema/control/lists.h"
 #include "supervisor/api/request.h"
 
-/* Lists of rows, as the shape of their query says. */
+/* Lists of rows; the shape of the query defines the members. */
 
 /* Adds all rows of a query of the control plane. */
 int api_list(struct api_request *q, unsigned query, const void *in,

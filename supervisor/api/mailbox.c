@@ -73,7 +73,7 @@ void route_message_list(struct api_request *q)
 	request_read(q, read_messages);
 }
 
-/* What was marked in the transaction is what is answered after it. */
+/* The response contains the rows that the transaction marked. */
 struct collected {
 	struct api_request *request;
 	struct message_row *rows;

@@ -7,7 +7,7 @@
 
 struct mailbox_wait {
 	struct mailbox_wait *next;
-	struct api_request *request; /* in whose arena it is */
+	struct api_request *request; /* its arena contains the wait */
 	int64_t until_ms;            /* uv_now */
 };
 

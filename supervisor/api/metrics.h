@@ -4,7 +4,7 @@
 #include "lib/http/metrics.h"
 #include "supervisor/core/commands.h"
 
-/* Counters since the start, counted from the host's log. */
+/* Counters since the start, counted from the host log. */
 enum api_metric {
 #define METRIC(id, kind, name, label, help) API_M_##id,
 #include "supervisor/api/metrics.def"
@@ -18,7 +18,7 @@ struct api_counts {
 	struct supervisor *sup;
 	struct metrics *metrics;
 	struct supervisor_watch *watch;
-	int64_t seq; /* position in the host's log */
+	int64_t seq; /* position in the host log */
 	bool poll_pending;
 };
 

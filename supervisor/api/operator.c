@@ -1,4 +1,4 @@
-/* What operators' commands ask for: see supervisor/core/operator.c. */
+/* Routes of maintenance commands: see supervisor/core/operator.c. */
 #include "supervisor/core/operator.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
@@ -57,7 +57,7 @@ void route_audit_add(struct api_request *q, const struct audit_add_body *body)
 			&e);
 }
 
-void route_runs_prune(struct api_request *q, const struct prune_runs_in *body)
+void route_runs_prune(struct api_request *q, const struct run_prune *body)
 {
 	struct err e = {0};
 

@@ -124,7 +124,7 @@ static void add_idle_workers(struct api_request *q, struct buf *out)
 	}
 }
 
-/* The newest ones that wait, newest first. */
+/* The newest runs of the queue, newest first. */
 static int add_queued(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_filter filter = {.agent = q->filter[BY_AGENT],

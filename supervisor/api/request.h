@@ -10,8 +10,8 @@
 #include "supervisor/core/commands.h"
 
 /*
- * One request on its way through a turn: what it asks for is read or changed,
- * and answered after the commit. Private to the supervisor's web_*.c.
+ * One request: its handler reads or changes rows, and the answer is sent after
+ * the commit. Only the files of this directory use it.
  */
 struct api {
 	struct supervisor *sup;
@@ -19,19 +19,18 @@ struct api {
 	struct http_server *server;
 	struct agent_files files;
 	struct api_counts counts;
-	struct follower *followers;   /* a ring: stream.c */
-	struct shared_stream *shared; /* a ring: topic.c */
-	struct edit_batch *batches;   /* at work: edit_batch.c */
+	struct event_stream *streams; /* a ring: stream/stream.c */
+	struct edit_batch *batches;   /* in progress: write_batch.c */
 	struct mailbox_wait
 		*mailbox_waits; /* waiting requests: mailbox_wait.c */
-	int64_t nfollowers, nprivate, nshared;
+	int64_t nstreams, nsubscribers;
 	uv_timer_t timer; /* polls streams, since hints may be lost */
 	uv_timer_t soon;  /* continues a poll in a later turn */
 	const char **hosts, **origins; /* from the configuration */
 	bool stopped;
 };
 
-void api_poll_soon(struct api *w); /* polls shared streams again soon */
+void api_poll_soon(struct api *w); /* continues unfinished streams soon */
 
 #define REQUEST_ANSWER_MAX ((size_t)64 << 20)
 
@@ -61,30 +60,31 @@ struct api_request *request_new(struct api *w, const struct http_request *r,
 				struct http_reply *reply);
 void request_free(struct api_request *q);
 
-/* Copies that live as long as the ask; NULL if absent. */
+/* Copies that live as long as the request; NULL if absent. */
 const char *request_param(struct api_request *q, const char *name);
 const char *request_query(struct api_request *q, const char *name);
 
 /* Reads the query's limit (1 to 1000, else 100): -1 has been answered. */
 int request_limit(struct api_request *q);
 
-/* Reads the query's `before` into q->from, as a list takes it that goes by its
- * ids (schema/control/cursor.h): -1 has been answered. */
+/* Reads the query's `before` into q->from, for a list that is ordered by id
+ * (schema/control/cursor.h): -1 has been answered. */
 int request_before(struct api_request *q, enum id_kind kind);
 
-/* For routes that give a page or a stream: limit, flag (a stream is wanted) and
- * from (Last-Event-ID, or ?after=) are read. -1 has been answered. */
+/* For routes that return a page or a stream: reads limit, flag (the client
+ * requests a stream) and from (Last-Event-ID, or ?after=). -1 has been
+ * answered. */
 int request_reader(struct api_request *q);
 
-/* After the commit of this turn q->read fills the answer. It may also take the
- * reply for itself, and set q->reply to NULL. */
+/* After the commit of this turn, q->read fills the answer. It may also take the
+ * reply and set q->reply to NULL. */
 void request_read(struct api_request *q,
 		  int (*read)(struct api_request *q, struct buf *out,
 			      struct err *e));
 
-/* The same for what may have to look at very many rows: a thread reads them,
- * with a connection of its own (q->db; read_async.c). The read may use nothing
- * but the ask and its database. */
+/* The same for a read of very many rows: a thread reads them with its own
+ * connection (q->db; read_async.c). The read may use only the request and its
+ * database. */
 void request_read_async(struct api_request *q,
 			int (*read)(struct api_request *q, struct buf *out,
 				    struct err *e));
@@ -96,8 +96,9 @@ void request_answer(struct api_request *q, int rc, struct buf *out,
 /* Answers with the error and frees q. */
 void request_fail(struct api_request *q, const struct err *e);
 
-/* What a verb of the supervisor calls after the commit: q->read if it is set,
- * with q->id the id that the verb was about, else {"id", "changed", "note"}. */
+/* The completion of a command: after the commit it answers with q->read if that
+ * is set (q->id is then the id that the command returned), else with {"id",
+ * "changed", "note"}. */
 struct completion request_done(struct api_request *q);
 
 /* For commands: fails the request if rc is not 0. */

@@ -59,7 +59,7 @@ SHAPE_DEFINE(api_token_made, API_TOKEN_MADE);
 #define DOCUMENT_END(tag) MEMBERS_END(tag, 0)
 #include "supervisor/api/routes.def"
 
-/* A field of a row has the C type of its member. */
+/* The C type of a field of a row is that of its member. */
 #define ROW(tag)
 #define FIELD(tag, name_, of_, need_, otherwise_)                             \
 	_Static_assert(_Generic(((struct tag *)NULL)->name_, value_##of_ : 1, \

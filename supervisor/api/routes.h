@@ -47,7 +47,7 @@ enum api_route {
 
 extern const struct http_routes api_routes;
 
-/* --- answers that are no rows ------------------------------------------ */
+/* --- answers other than rows -------------------------------------------- */
 
 #define API_HEALTH(F, S)             \
 	F(S, text, version)          \

@@ -1,4 +1,4 @@
-/* Runs: lists, asking for one, and what can be done to one. */
+/* Runs: lists, submitting, and commands on runs. */
 #include <string.h>
 
 #include "lib/base/mark.h"
@@ -128,7 +128,8 @@ void route_run_input(struct api_request *q)
 	request_read(q, read_input);
 }
 
-/* All rows of a query whose only parameter is the run; the run must be there. */
+/* All rows of a query whose only parameter is the run. -1 with ERR_NOTFOUND if
+ * there is no such run. */
 static int read_rows_of_run(struct api_request *q, unsigned query,
 			    struct buf *out, struct err *e)
 {
@@ -177,10 +178,23 @@ void route_run_commands(struct api_request *q)
 	request_read(q, read_commands);
 }
 
+/* A directory of the host is shown to the agent, as the path in a definition. */
+static int check_over(struct api_request *q, const struct run_request *body,
+		      struct err *e)
+{
+	if (!body->over ||
+	    (http_principal(q->http)->scopes & HTTP_SCOPE_BIT(ADMIN)))
+		return 0;
+	return err_set(e, ERR_DENIED,
+		       "over needs a token with the scope \"%s\"",
+		       http_scope_name(HTTP_SCOPE_ADMIN));
+}
+
 void route_run_submit(struct api_request *q, const struct run_request *body)
 {
 	struct run_request ask = supervisor_run_defaults(q->api->sup);
 	struct err e = {0};
+	int rc = check_over(q, body, &e);
 
 	mark(MARK_request);
 	ask.by = q->by;
@@ -188,10 +202,10 @@ void route_run_submit(struct api_request *q, const struct run_request *body)
 	run_request_merge(&ask, body);
 	q->status = 201;
 	q->read = read_run;
-	request_command(
-		q,
-		supervisor_submit_run(q->api->sup, &ask, request_done(q), &e),
-		&e);
+	if (rc == 0)
+		rc = supervisor_submit_run(q->api->sup, &ask, request_done(q),
+					   &e);
+	request_command(q, rc, &e);
 }
 
 void route_run_retry(struct api_request *q)
@@ -216,6 +230,22 @@ void route_run_cancel(struct api_request *q, const struct run_cancel_body *body)
 		supervisor_cancel_run(q->api->sup, http_param(q->http, "id"),
 				      body->reason, q->by, request_done(q), &e),
 		&e);
+}
+
+void route_runs_cancel(struct api_request *q,
+		       const struct runs_cancel_body *body)
+{
+	struct cancel_filter filter = {.agent = body->agent,
+				       .session = body->session,
+				       .tag = body->tag,
+				       .all = body->all,
+				       .reason = body->reason};
+	struct err e = {0};
+
+	request_command(q,
+			supervisor_cancel_runs(q->api->sup, &filter, q->by,
+					       request_done(q), &e),
+			&e);
 }
 
 void route_run_pause(struct api_request *q)

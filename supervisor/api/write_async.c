@@ -1,4 +1,4 @@
-/* Changes to sessions, and the thread that makes them (edit.h). */
+/* Changes to sessions, and the thread that makes them (write_async.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

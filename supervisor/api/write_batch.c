@@ -134,7 +134,7 @@ static struct edit_batch *batch_new(const struct edit *ed)
 	return b;
 }
 
-/* The batch that works on the same file, or NULL. */
+/* The batch that changes the same file, or NULL. */
 static struct edit_batch *find_batch(const struct edit *ed)
 {
 	struct edit_batch *b = ed->q->api->batches;

@@ -167,7 +167,7 @@ static void open_channel(struct supervisor *s, const struct channel_row *row)
 	c->sup = s;
 	c->ops = ops_of(row->kind);
 	c->may_be_due = c->resolve = true;
-	c->next_due = c->query_at = OPT_NONE;
+	c->next_due = c->resolve_at = OPT_NONE;
 	c->next = s->channels->first;
 	s->channels->first = c;
 	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {
@@ -308,7 +308,7 @@ static void move_deadlines(struct supervisor *s, const struct hint *h)
 	k->suspended_until += h->by_ms;
 	move_one(&k->due_at, h->by_ms);
 	for (struct channel *c = k->first; c; c = c->next) {
-		move_one(&c->query_at, h->by_ms);
+		move_one(&c->resolve_at, h->by_ms);
 		move_one(&c->hold_until, h->by_ms);
 		move_one(&c->hold_stored, h->by_ms);
 		move_one(&c->next_due, h->by_ms);
@@ -403,6 +403,8 @@ void channels_free(struct supervisor *s)
 		k->done = p->next;
 		inflight_free(p);
 	}
+	if (k)
+		stuck_fini(&k->stuck);
 	free(k);
 	s->channels = NULL;
 }
@@ -414,14 +416,16 @@ void channels_tick(struct supervisor *s)
 
 	for (struct channel *c = s->channels->first; c; c = next) {
 		next = c->next;
-		inflight_retry_query(c, now);
+		inflight_resolve_if_due(c, now);
 		c->may_be_due |= c->hold_stored && c->hold_stored <= now;
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}
 	close_drained(s);
-	if (s->ticks % CLEANUP_TICKS == 0)
+	if (s->ticks % CLEANUP_TICKS == 0) {
 		s->channels->cleanup = true;
+		s->channels->orphans |= s->channels->stuck.n > 0;
+	}
 	channel_media_tick(s);
 	outbox_tick(s);
 	inflight_end_if_none(s);

@@ -80,13 +80,13 @@ struct channel {
 	bool draining;   /* closes when no delivery is in flight, or … */
 	int64_t drain_until_ms; /* … at this uv_now */
 	int64_t resolved_to;    /* seq up to which unknown ones were resolved */
-	int64_t query_at;    /* clock: time of the next query; OPT_NONE: none */
-	int64_t queries;     /* failed queries in a row */
-	int64_t hold_until;  /* clock: no delivery is claimed before */
-	int64_t hold_stored; /* the value in the row; 0: none */
-	int64_t next_due;    /* clock: next due delivery; OPT_NONE: none */
-	int64_t suspended_until; /* clock: its rows could not be changed */
-	int64_t tokens;          /* of the rate limit, in thousandths */
+	int64_t resolve_at; /* clock: resolves them again; OPT_NONE: never */
+	int64_t resolve_failures; /* in a row */
+	int64_t hold_until;       /* clock: no delivery is claimed before */
+	int64_t hold_stored;      /* the value in the row; 0: none */
+	int64_t next_due;         /* clock: next due delivery; OPT_NONE: none */
+	int64_t suspended_until;  /* clock: its rows could not be changed */
+	int64_t tokens;           /* of the rate limit, in thousandths */
 	/* monotonic time of the last refill; 0: starts full */
 	int64_t refilled_ms;
 	int inflight;

@@ -168,11 +168,11 @@ static void keep_unknown(struct channel *c, const struct inflight *p,
 {
 	if (d->event == DELIVERY_EV_ACK || d->event == DELIVERY_EV_FAIL) {
 		if (c)
-			c->queries = 0;
+			c->resolve_failures = 0;
 		return;
 	}
 	if (c)
-		inflight_query_failed(c, now);
+		inflight_resolve_later(c, now);
 	d->event = DELIVERY_EV_REVIEW;
 	d->remote_status = p->code;
 	d->detail = p->why;
@@ -278,7 +278,7 @@ static void outcomes_committed(void *arg, const struct err *failed)
 	}
 }
 
-/* Takes those whose time has come off the list. */
+/* Removes the outcomes that are due from the list. */
 static struct inflight *take_outcomes(struct supervisor *s, int budget)
 {
 	struct channels *k = s->channels;
@@ -303,7 +303,7 @@ static struct inflight *take_outcomes(struct supervisor *s, int budget)
 	return taken;
 }
 
-/* How many there were. */
+/* Returns how many there were. */
 static int record_list(struct supervisor *s, struct inflight *list,
 		       struct err *e)
 {

@@ -59,10 +59,11 @@ int inflight_claim(struct channel *c, int budget, struct err *e);
 struct inflight *inflight_pull(struct channel *c, const char *conversation,
 			       struct err *e);
 
-/* inflight_step.c */
+/* delivery_pump.c */
 /* Records outcomes and claims deliveries. */
 void inflight_before_commit(struct supervisor *s);
-/* Records all outcomes, when skepd ends. */
+/* Records all outcomes, when skepd ends; also those that wait for another
+ * try. */
 void inflight_record_last(struct supervisor *s);
 /* After a failed commit: reads the deliveries from their rows again, a moment
  * later. */
@@ -72,8 +73,9 @@ void inflight_end_if_none(struct supervisor *s);
 
 /* delivery_recover.c. inflight_recover makes `sending` rows of an older skepd
  * unknown. inflight_expire ends deliveries whose lease ran out or that are too
- * old. inflight_fail_orphans ends deliveries of deleted channels. Each handles
- * a bounded number of rows and returns it, or -1. */
+ * old. inflight_fail_orphans ends deliveries of deleted channels. Each reads a
+ * bounded number of rows and returns how many have changed, or -1. A row that
+ * cannot be changed is skipped for a while (delivery_stuck.h). */
 int inflight_recover(struct supervisor *s, struct err *e);
 int inflight_expire(struct supervisor *s, struct err *e);
 int inflight_fail_orphans(struct supervisor *s, struct err *e);
@@ -82,9 +84,10 @@ void inflight_resolve_from(struct channel *c, int64_t seq);
 /* Sends unknown deliveries again if the channel is idempotent, or queries
  * their outcome; returns the number of rows, or -1. */
 int inflight_resolve_unknown(struct channel *c, struct err *e);
-/* A query had no result; schedules the next one. */
-void inflight_query_failed(struct channel *c, int64_t now);
-/* Starts the next query if it is due. */
-void inflight_retry_query(struct channel *c, int64_t now);
+/* A query had no result, or a row could not be changed: resolves the unknown
+ * deliveries again later. */
+void inflight_resolve_later(struct channel *c, int64_t now);
+/* Does so if it is due. */
+void inflight_resolve_if_due(struct channel *c, int64_t now);
 
 #endif

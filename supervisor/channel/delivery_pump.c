@@ -49,8 +49,10 @@ static int pump_channels(struct supervisor *s, int budget, struct err *e)
 
 	if (n < 0)
 		return -1;
+	if (k->recovering && inflight_recover(s, e) < 0)
+		return -1;
 	if (k->recovering)
-		return inflight_recover(s, e) < 0 ? -1 : 0;
+		return 0;
 	if ((k->cleanup && inflight_expire(s, e) < 0) ||
 	    (k->orphans && inflight_fail_orphans(s, e) < 0))
 		return -1;
@@ -61,6 +63,8 @@ void inflight_record_last(struct supervisor *s)
 {
 	struct err e;
 
+	for (struct inflight *p = s->channels->done; p; p = p->next)
+		p->again_ms = 0; /* there is no later */
 	if (inflight_record_outcomes(s, INT_MAX, &e) < 0)
 		log_error(LT("msg", "cannot record the outcomes of deliveries"),
 			  LT("error", e.text));

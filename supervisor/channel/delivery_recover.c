@@ -64,27 +64,31 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 		return 0; /* it does not block a queue */
 	}
 	c->may_be_due = true;
-	return delivery_record(c->sup->db, &d, now, e) < 0 ? -1 : 0;
+	return txn_begin(&c->sup->txn, e) ||
+			       delivery_record(c->sup->db, &d, now, e) < 0
+		       ? -1
+		       : 0;
 }
 
-void inflight_query_failed(struct channel *c, int64_t now)
+void inflight_resolve_later(struct channel *c, int64_t now)
 {
 	uint32_t random;
 
-	if (c->query_at != OPT_NONE)
+	if (c->resolve_at != OPT_NONE)
 		return;
 	id_random(&random, sizeof random);
-	c->query_at = now + backoff_spread(backoff_next(++c->queries,
-							c->config.backoff,
-							c->config.backoff_max),
-					   random);
+	c->resolve_at = now +
+			backoff_spread(backoff_next(++c->resolve_failures,
+						    c->config.backoff,
+						    c->config.backoff_max),
+				       random);
 }
 
-void inflight_retry_query(struct channel *c, int64_t now)
+void inflight_resolve_if_due(struct channel *c, int64_t now)
 {
-	if (c->query_at == OPT_NONE || c->query_at > now)
+	if (c->resolve_at == OPT_NONE || c->resolve_at > now)
 		return;
-	c->query_at = OPT_NONE;
+	c->resolve_at = OPT_NONE;
 	inflight_resolve_from(c, 1);
 }
 
@@ -95,17 +99,8 @@ void inflight_resolve_from(struct channel *c, int64_t seq)
 		c->resolved_to = seq - 1;
 }
 
-/* -1: the whole transaction has failed. Else the row has, alone. */
-static int skip_failed(struct supervisor *s, const struct delivery_row *row,
-		       const struct err *e)
-{
-	if (!txn_can_commit(&s->txn))
-		return -1;
-	log_error(LT("msg", "a delivery cannot be changed"),
-		  LT("delivery", row->id), LT("error", e->text));
-	return 0;
-}
-
+/* -1: the whole transaction has failed. If only the row has, it is tried again
+ * later. */
 static int try_row(struct channel *c, const struct delivery_row *row,
 		   int64_t now, struct err *e)
 {
@@ -114,7 +109,12 @@ static int try_row(struct channel *c, const struct delivery_row *row,
 	txn_try_begin(txn);
 	if (txn_try_end(txn, resolve_row(c, row, now, e), e) == 0)
 		return 0;
-	return skip_failed(c->sup, row, e);
+	if (!txn_can_commit(txn))
+		return -1;
+	log_error(LT("msg", "cannot resolve an unknown delivery"),
+		  LT("delivery", row->id), LT("error", e->text));
+	inflight_resolve_later(c, now);
+	return 0;
 }
 
 int inflight_resolve_unknown(struct channel *c, struct err *e)
@@ -144,6 +144,8 @@ int inflight_resolve_unknown(struct channel *c, struct err *e)
 	return n;
 }
 
+/* --- clean-up --------------------------------------------------------- */
+
 static int end_row(struct supervisor *s, const struct delivery_row *row,
 		   enum delivery_event event, const char *why, struct err *e)
 {
@@ -152,7 +154,8 @@ static int end_row(struct supervisor *s, const struct delivery_row *row,
 
 	d.event = event;
 	d.detail = why;
-	if (delivery_record(s->db, &d, clock_now(), e) < 0)
+	if (txn_begin(&s->txn, e) ||
+	    delivery_record(s->db, &d, clock_now(), e) < 0)
 		return -1;
 	if (c)
 		inflight_resolve_from(c, row->seq);
@@ -160,80 +163,104 @@ static int end_row(struct supervisor *s, const struct delivery_row *row,
 	return 0;
 }
 
-/* Applies the same event to all rows. */
+/* Applies the same event to all rows that are not stuck. Returns how many have
+ * changed, or -1 if the whole transaction has failed. */
 static int end_all(struct supervisor *s, const struct delivery_row *rows, int n,
 		   enum delivery_event event, const char *why, struct err *e)
 {
+	struct stuck_deliveries *stuck = &s->channels->stuck;
+	int64_t now_ms = (int64_t)uv_now(&s->loop);
+	int changed = 0;
+
 	for (int i = 0; i < n; i++) {
+		if (stuck_waits(stuck, rows[i].seq, now_ms))
+			continue;
 		txn_try_begin(&s->txn);
 		if (txn_try_end(&s->txn, end_row(s, &rows[i], event, why, e),
-				e) &&
-		    skip_failed(s, &rows[i], e))
+				e) == 0) {
+			stuck_remove(stuck, rows[i].seq);
+			changed++;
+			continue;
+		}
+		if (!txn_can_commit(&s->txn))
 			return -1;
+		stuck_add(stuck, &rows[i], now_ms, e);
 	}
-	return 0;
+	return changed;
 }
 
-/* Deliveries that a former skepd had in flight become unknown. */
+/* Deliveries that a former skepd had in flight become unknown. Those that
+ * cannot be changed are left to inflight_expire. */
 int inflight_recover(struct supervisor *s, struct err *e)
 {
-	struct delivery_lost_in in = {s->epoch, RECOVER_ROWS};
+	int max = RECOVER_ROWS + s->channels->stuck.n;
+	struct delivery_lost_in in = {s->epoch, max};
 	struct delivery_row *rows;
 	struct arena a = {0};
-	int n = txn_begin(&s->txn, e) ? -1
-				      : sql_collect(s->db, Q_DELIVERY_LOST, &in,
-						    RECOVER_ROWS, &rows, &a, e);
+	int n = sql_collect(s->db, Q_DELIVERY_LOST, &in, max, &rows, &a, e);
+	int changed = n < 0 ? -1
+			    : end_all(s, rows, n, DELIVERY_EV_LOSE,
+				      "skepd died while it was on its way", e);
 
-	if (n > 0 && end_all(s, rows, n, DELIVERY_EV_LOSE,
-			     "skepd died while it was on its way", e))
-		n = -1;
 	arena_fini(&a);
-	if (n >= 0)
-		s->channels->recovering = n == RECOVER_ROWS;
-	return n;
+	if (changed >= 0)
+		s->channels->recovering = changed > 0 && n == max;
+	return changed;
 }
 
-/* Reads first: usually there is nothing to do and no commit is needed. */
+static int end_overdue(struct supervisor *s, int max, struct arena *a,
+		       struct err *e)
+{
+	struct delivery_overdue_in in = {clock_now(), max};
+	struct delivery_row *rows;
+	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &in, max, &rows, a, e);
+
+	return n < 0 ? -1
+		     : end_all(s, rows, n, DELIVERY_EV_LOSE, "no answer came",
+			       e);
+}
+
+static int end_too_old(struct supervisor *s, int max, struct arena *a,
+		       struct err *e)
+{
+	struct delivery_too_old_in in = {clock_now(), max};
+	struct delivery_row *rows;
+	int n = sql_collect(s->db, Q_DELIVERY_TOO_OLD, &in, max, &rows, a, e);
+
+	return n < 0 ? -1
+		     : end_all(s, rows, n, DELIVERY_EV_EXPIRE, "too old", e);
+}
+
+/* Usually there is nothing to do and no commit is needed. Rows that are stuck
+ * do not count towards the limit: others follow them. */
 int inflight_expire(struct supervisor *s, struct err *e)
 {
-	int64_t now = clock_now();
-	struct delivery_overdue_in overdue = {now, CLEANUP_ROWS};
-	struct delivery_too_old_in too_old = {now, CLEANUP_ROWS};
-	struct delivery_row *late, *old;
+	int max = CLEANUP_ROWS + s->channels->stuck.n;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, CLEANUP_ROWS,
-			    &late, &a, e);
-	int m = n < 0 ? -1
-		      : sql_collect(s->db, Q_DELIVERY_TOO_OLD, &too_old,
-				    CLEANUP_ROWS, &old, &a, e);
+	int late = end_overdue(s, max, &a, e);
+	int old = late < 0 ? -1 : end_too_old(s, max, &a, e);
 
-	if (n + m > 0 &&
-	    (txn_begin(&s->txn, e) ||
-	     end_all(s, late, n, DELIVERY_EV_LOSE, "no answer came", e) ||
-	     end_all(s, old, m, DELIVERY_EV_EXPIRE, "too old", e)))
-		m = -1;
 	arena_fini(&a);
-	s->channels->cleanup = m < 0;
-	if (n == CLEANUP_ROWS || m == CLEANUP_ROWS)
+	s->channels->cleanup = old < 0;
+	if (late >= CLEANUP_ROWS || old >= CLEANUP_ROWS)
 		channels_defer_cleanup(s);
-	return m < 0 ? -1 : n + m;
+	return old < 0 ? -1 : late + old;
 }
 
 int inflight_fail_orphans(struct supervisor *s, struct err *e)
 {
-	struct delivery_orphan_in in = {CLEANUP_ROWS};
+	int max = CLEANUP_ROWS + s->channels->stuck.n;
+	struct delivery_orphan_in in = {max};
 	struct delivery_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, CLEANUP_ROWS, &rows,
-			    &a, e);
+	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, max, &rows, &a, e);
+	int changed = n < 0 ? -1
+			    : end_all(s, rows, n, DELIVERY_EV_EXPIRE,
+				      "the channel was removed", e);
 
-	if (n > 0 &&
-	    (txn_begin(&s->txn, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
-					      "the channel was removed", e)))
-		n = -1;
 	arena_fini(&a);
-	s->channels->orphans = n < 0;
-	if (n > 0) /* the next deliveries of their queues follow */
+	s->channels->orphans = changed < 0;
+	if (changed > 0) /* the next deliveries of their queues follow */
 		channels_defer_cleanup(s);
-	return n;
+	return changed;
 }

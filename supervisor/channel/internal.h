@@ -3,6 +3,7 @@
 
 #include "supervisor/channel/attachments.h"
 #include "supervisor/channel/channel.h"
+#include "supervisor/channel/delivery_stuck.h"
 
 /* What the files of supervisor/channel/ share. */
 struct channels {
@@ -26,6 +27,7 @@ struct channels {
 	bool recovering; /* rows of an older epoch may be left */
 	bool cleanup;    /* expired leases and deliveries may exist … */
 	bool orphans;    /* … and deliveries of deleted channels */
+	struct stuck_deliveries stuck;
 	struct channel_media media;
 	bool draining;          /* claims no more deliveries */
 	int64_t drain_until_ms; /* uv_now at which the loop ends in any case */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_MS 1000 /* for so long a failure is reported, not tried again */
+#define FRESH_MS 1000 /* for this time a failure is reported, not tried again */
 
 struct upgrade_waiter {
 	struct upgrade_waiter *next;
@@ -25,7 +25,7 @@ struct agent_upgrade {
 	struct upgrade_waiter *waiters;
 	struct err err;
 	int rc;
-	int64_t failed_ms; /* uv_now; 0: it is under way */
+	int64_t failed_ms; /* uv_now; 0: in progress */
 };
 
 static int64_t now_ms(const struct supervisor *s)
@@ -105,14 +105,14 @@ static void call_waiters(struct agent_upgrade *u)
 	}
 }
 
-/* A failure is kept for the run that waits in the queue. A file that is locked is
+/* A failure is stored for the run that waits in the queue. A locked file is
  * tried again. */
 static void upgrade_done(struct agent_work *w)
 {
 	struct agent_upgrade *u = w->data;
 	struct supervisor *s = u->sup;
 
-	if (u->rc == 0 && s->stopping) /* the next skepd notes the version */
+	if (u->rc == 0 && s->stopping) /* the next skepd records the version */
 		u->rc = err_set(&u->err, ERR_UNAVAILABLE,
 				"skepd is shutting down");
 	if (u->rc == 0)

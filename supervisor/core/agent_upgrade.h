@@ -6,9 +6,10 @@
 #include "supervisor/core/commands.h"
 
 /*
- * Agents' files of an older program. Opening a file migrates it to the schema of
- * this program. That may take seconds, and may wait for a lock, so it is done in
- * the threads for agents' files (agent_work.h), once for all that need the file.
+ * Migration of agent files that an older program created. Opening a file
+ * migrates it to the schema of this program. That may take seconds and may wait
+ * for a lock, so it is done in the threads for agent files (agent_work.h), once
+ * for all callers that need the file.
  */
 struct agent_upgrade;
 

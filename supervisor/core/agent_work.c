@@ -22,11 +22,12 @@ struct agent_thread {
 
 struct agent_threads {
 	uv_async_t finished;
-	int64_t pending; /* submitted, and `done` not called; the loop's */
-	uint64_t seen;   /* `count` at the last tick; the loop's */
+	int64_t pending; /* submitted, `done` not called yet; used by the
+			  * loop */
+	uint64_t seen;   /* `count` at the last tick; used by the loop */
 	bool closing;
 
-	uv_mutex_t lock; /* of everything below */
+	uv_mutex_t lock; /* protects everything below */
 	uv_cond_t wake;
 	struct agent_work *waiting, **end; /* in order */
 	int nwaiting;
@@ -49,7 +50,7 @@ static bool is_running(const struct agent_threads *p, const char *agent)
 	return w != NULL;
 }
 
-/* The first whose agent has none at work, or NULL. */
+/* The first one whose agent has none in progress, or NULL. */
 static struct agent_work **find_runnable(struct agent_threads *p)
 {
 	struct agent_work **at = &p->waiting;
@@ -122,7 +123,8 @@ static void thread_main(void *arg)
 
 /* --- on the loop ------------------------------------------------------ */
 
-/* With the lock. If no thread can be made, the next tick tries again. */
+/* Call it with the lock. If no thread can be created, the next tick tries
+ * again. */
 static void add_thread(struct agent_threads *p)
 {
 	uv_thread_options_t o = {UV_THREAD_HAS_STACK_SIZE, STACK_SIZE};

@@ -4,18 +4,19 @@
 #include <uv.h>
 
 /*
- * Work on agents' files, in threads of its own. A run can hold the write lock of
- * its agent's file for long, so work that may wait for it must not use libuv's
- * pool, which serves everyone.
+ * Work on agent files, in its own threads. A run can hold the write lock of its
+ * agent file for long, so work that may wait for it must not use libuv's thread
+ * pool, which all parts of skepd share.
  *
- * Work of one agent is done in order, one at a time: an agent occupies at most one
- * thread. Two threads are kept. While all threads are busy and none finishes, each
- * tick starts another one, up to a limit; it ends when there is nothing to do.
+ * The work of one agent is done in order, one at a time, so an agent occupies
+ * at most one thread. Two threads are kept. While all threads are busy and none
+ * finishes, each tick starts another one, up to a limit; it ends when there is
+ * no work.
  */
 struct agent_work {
 	struct agent_work *next;
 	const char *agent; /* borrowed until `done` is called */
-	void *data;        /* the caller's */
+	void *data;        /* of the caller */
 	/* in a thread; may wait for locks */
 	void (*in_thread)(struct agent_work *w);
 	void (*done)(struct agent_work *w); /* then, on the loop */

@@ -96,7 +96,7 @@ struct supervisor_status {
 	 * one, or OPT_NONE and NULL. */
 	int64_t restarts, restarted_at;
 	const char *restart_cause;
-	/* Why changes are refused: a file of the control plane is lost. Or
+	/* Why changes are rejected: a file of the control plane is lost. Or
 	 * "". */
 	struct err lost;
 };
@@ -105,9 +105,9 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out);
 
 /* --- watching --------------------------------------------------------- */
 
-/* Calls fn after commits and hints that may concern a run (NULL: the host's
- * log), until supervisor_unwatch. It is only a hint: read the rows. fn is not
- * called from inside supervisor_watch. */
+/* Calls fn after commits and hints that may concern a run (NULL: the host log),
+ * until supervisor_unwatch. It is only a hint: read the rows. fn is not called
+ * from inside supervisor_watch. */
 struct supervisor_watch;
 
 struct supervisor_watch *supervisor_watch(struct supervisor *s, const char *run,
@@ -127,6 +127,15 @@ int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
 int supervisor_cancel_run(struct supervisor *s, const char *run,
 			  const char *why, const char *by,
 			  struct completion done, struct err *e);
+/* Cancels all queued and active runs that match, with their child runs. The
+ * note of the result says how many. */
+struct cancel_filter {
+	const char *agent, *session, *tag, *reason; /* or NULL */
+	bool all;
+};
+int supervisor_cancel_runs(struct supervisor *s, const struct cancel_filter *f,
+			   const char *by, struct completion done,
+			   struct err *e);
 int supervisor_pause_run(struct supervisor *s, const char *run, const char *by,
 			 struct completion done, struct err *e);
 int supervisor_resume_run(struct supervisor *s, const char *run, const char *by,

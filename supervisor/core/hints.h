@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * Hints between parts of the supervisor that do not include each other. A hint is
- * no message: a part that misses one finds the rows later.
+ * Hints between parts of the supervisor that do not include each other. If a
+ * hint is lost, its receiver finds the rows later.
  */
 struct supervisor;
 

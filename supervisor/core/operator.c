@@ -8,6 +8,7 @@
 #include "lib/base/text.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
+#include "schema/control/run_prune.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -161,46 +162,42 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 
 /* --- batches: the command repeats its request until nothing is left -------- */
 
-/* Repeats step until `max` rows are done or the time of one turn is used up. */
-static int run_batch(struct supervisor *s, int64_t max,
-		     int (*step)(struct sql *db, int64_t count, const void *arg,
-				 struct err *e),
-		     const void *arg, struct err *e)
+/* Adds what it did to `*done`, at most `count`. 1 if there may be more, 0, -1. */
+typedef int batch_step(struct sql *db, int64_t count, const void *arg,
+		       int64_t *done, struct err *e);
+
+/* Repeats step until `max` rows are done or the time of one turn is used up. The
+ * note of the reply is their number, and "changed" asks for another request. */
+static int run_batch(struct supervisor *s, const char *what, int64_t max,
+		     batch_step *step, const void *arg, struct completion done,
+		     struct err *e)
 {
-	int64_t until = clock_mono_ns() + BATCH_NS;
-	int n = 1, sum = 0;
+	int64_t until = clock_mono_ns() + BATCH_NS, sum = 0;
+	char note[32];
+	int more = 1;
 
 	if (txn_begin(&s->txn, e))
 		return -1;
-	while (n > 0 && sum < max && clock_mono_ns() < until) {
-		n = step(s->db, max - sum < STEP ? max - sum : STEP, arg, e);
-		sum += n;
-	}
-	return n < 0 ? -1 : sum;
-}
-
-static int complete_count(struct supervisor *s, const char *what, int n,
-			  struct completion done)
-{
-	char note[32];
-
-	if (n < 0)
+	while (more > 0 && sum < max && clock_mono_ns() < until)
+		more = step(s->db, max - sum < STEP ? max - sum : STEP, arg,
+			    &sum, e);
+	if (more < 0)
 		return -1;
-	snprintf(note, sizeof note, "%d", n);
-	complete_later(s, done, what, n > 0, txn_text(&s->txn, note));
+	snprintf(note, sizeof note, "%lld", (long long)sum);
+	complete_later(s, done, what, more > 0, txn_text(&s->txn, note));
 	return 0;
 }
 
 static int prune_some(struct sql *db, int64_t count, const void *arg,
-		      struct err *e)
+		      int64_t *done, struct err *e)
 {
-	struct prune_runs_in in = *(const struct prune_runs_in *)arg;
+	struct run_prune some = *(const struct run_prune *)arg;
 
-	in.count = count;
-	return sql_exec(db, Q_PRUNE_RUNS, &in, e);
+	some.count = count;
+	return run_prune_step(db, &some, done, e);
 }
 
-static int prune_runs(struct supervisor *s, const struct prune_runs_in *req,
+static int prune_runs(struct supervisor *s, const struct run_prune *req,
 		      const char *by, struct completion done, struct err *e)
 {
 	control_set_actor(by);
@@ -210,11 +207,10 @@ static int prune_runs(struct supervisor *s, const struct prune_runs_in *req,
 			       "\"count\" 1 to %d",
 			       BATCH_MAX);
 	send_hint(s, &(struct hint){.kind = HINT_ATTACHMENTS});
-	return complete_count(
-		s, "runs", run_batch(s, req->count, prune_some, req, e), done);
+	return run_batch(s, "runs", req->count, prune_some, req, done, e);
 }
 
-int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
+int supervisor_prune(struct supervisor *s, const struct run_prune *req,
 		     const char *by, struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
@@ -222,10 +218,14 @@ int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
 }
 
 static int vacuum_some(struct sql *db, int64_t count, const void *arg,
-		       struct err *e)
+		       int64_t *done, struct err *e)
 {
+	int64_t n = sql_vacuum_some(db, count, e);
+
 	(void)arg;
-	return (int)sql_vacuum_some(db, count, e);
+	if (n > 0)
+		*done += n;
+	return n < 0 ? -1 : n > 0;
 }
 
 static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
@@ -235,8 +235,7 @@ static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
 	if (pages < 1 || pages > BATCH_MAX)
 		return err_set(e, ERR_INVALID, "\"pages\" must be 1 to %d",
 			       BATCH_MAX);
-	return complete_count(s, "pages",
-			      run_batch(s, pages, vacuum_some, NULL, e), done);
+	return run_batch(s, "pages", pages, vacuum_some, NULL, done, e);
 }
 
 int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,

@@ -27,7 +27,7 @@ int supervisor_import_removed(struct supervisor *s,
 			      const char *by, struct completion done,
 			      struct err *e);
 /* Deletes at most req->count old runs; the note is their number. */
-int supervisor_prune(struct supervisor *s, const struct prune_runs_in *req,
+int supervisor_prune(struct supervisor *s, const struct run_prune *req,
 		     const char *by, struct completion done, struct err *e);
 /* Returns at most `pages` free pages of the control plane to the file system;
  * the note is their number. */

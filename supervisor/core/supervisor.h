@@ -43,18 +43,18 @@ struct supervisor {
 	uv_signal_t signals[2];
 	int64_t epoch, started_at;
 	char boot_id[40];
-	bool host_changed; /* the host's log has new rows */
+	bool host_changed; /* the host log has new rows */
 	bool stopping;     /* no further run is started */
 	bool read_only;    /* started without disk space (full_disk.h) */
 	/* skepd is to restart, since there is space now */
 	bool restart_for_space;
 	bool ended; /* the loop is ending */
 	int64_t ticks;
-	bool trimming; /* more rows of the host's log are to be deleted */
+	bool trimming; /* more rows of the host log are to be deleted */
 	struct memory_cache cache;
 	struct hints hints;
 	struct attachment_budget attachments;
-	struct agent_upgrade *upgrades; /* under way, or failed just now */
+	struct agent_upgrade *upgrades; /* in progress, or failed just now */
 };
 
 /* file_replaced.c: returns whether the file of the control plane is at its
@@ -69,8 +69,8 @@ int supervisor_agent_read(struct supervisor *s, const char *name,
 /* ERR_NOTFOUND */
 int supervisor_agent_check(struct supervisor *s, const char *name,
 			   struct err *e);
-/* The file of the agent, made on first use: 0; 1: it is being migrated, and `done`
- * follows (agent_upgrade.h); -1. */
+/* Opens the file of the agent, and creates it on first use: 0; 1: it is being
+ * migrated, and `done` follows (agent_upgrade.h); -1. */
 int supervisor_agent_database(struct supervisor *s, const char *name,
 			      struct completion done,
 			      struct agent_database_row *out, struct arena *a,
@@ -80,7 +80,7 @@ int supervisor_agent_database(struct supervisor *s, const char *name,
 void complete_later(struct supervisor *s, struct completion done,
 		    const char *id, bool changed, const char *note);
 
-/* run/watch.c: calls the watchers of the host's log if host_changed is set. */
+/* run/watch.c: calls the watchers of the host log if host_changed is set. */
 void notify_host_watchers(struct supervisor *s);
 
 /* run/idle_evict.c: ends the idle workers of an agent and waits for their exit;

@@ -11,21 +11,22 @@
 /*
  * One transaction covers everything that happens between two polls of the loop.
  * Handlers change rows in it and register effects: a reply, a message, a spawn.
- * The transaction commits once, to the disk (synchronous=FULL), and only then are
- * the effects called. So no effect is visible that a crash could undo, and all
- * changes of the turn wait for the disk once.
+ * The transaction commits once, to the disk (synchronous=FULL), and only then
+ * are the effects called. So no effect is visible that a crash could undo, and
+ * all changes of the turn wait for the disk once.
  *
- * A verb is a part of the transaction that can fail alone:
+ * A command is a part of the transaction that can fail alone:
  *
  *   txn_try_begin(txn);
- *   return txn_try_end(txn, verb(…, e), e);
+ *   return txn_try_end(txn, command(…, e), e);
  *
- * If it fails, its changes of rows are rolled back to a savepoint, its effects are
- * dropped, and what it registered with txn_on_rollback is called. The other verbs
- * of the turn are not affected.
+ * If it fails, its changes of rows are rolled back to a savepoint, its effects
+ * are dropped, and its rollbacks (txn_on_rollback) are called. The other
+ * commands of the turn are not affected.
  *
- * If the commit fails, all rollbacks are called, then every effect with the error,
- * and then `failed`: memory may be ahead of the rows and has to be read again.
+ * If the commit fails, all rollbacks are called, then every effect with the
+ * error, and then `failed`: memory may be ahead of the rows and has to be read
+ * again.
  */
 typedef void txn_effect(void *arg, const struct err *failed);
 typedef void txn_rollback(void *arg);
@@ -69,12 +70,12 @@ int txn_begin(struct txn *s, struct err *e);
 void txn_try_begin(struct txn *s);
 int txn_try_end(struct txn *s, int rc, struct err *e);
 
-/* Whether it is open and can be committed: then a verb that failed has undone its
- * own changes, and no others. */
+/* Whether it is open and can be committed: then a command that failed has
+ * undone only its own changes. */
 bool txn_can_commit(const struct txn *s);
 
 /* Calls effect(arg) after the commit. If no row was changed, it is called at
- * the end of the turn all the same. Effects are called in order. */
+ * the end of the turn anyway. Effects are called in order. */
 void txn_on_commit(struct txn *s, txn_effect *effect, void *arg);
 
 /* Calls undo(arg) if this command or the whole transaction is rolled back, to

@@ -42,9 +42,11 @@ struct active_run *active_run_new(struct supervisor *s,
 	struct active_run **bucket =
 		&s->runs->active.buckets[bucket_of(row->id)];
 
-	if (!l || !(l->session = strdup(row->session)))
+	if (!l || !(l->session = strdup(row->session)) ||
+	    (row->works_in && !(l->works_in = strdup(row->works_in))))
 		abort();
 	l->sup = s;
+	l->is_shared = row->is_shared;
 	copy_bounded(l->id, sizeof l->id, row->id);
 	copy_bounded(l->started_for, sizeof l->started_for, row->id);
 	copy_bounded(l->agent, sizeof l->agent, row->agent);
@@ -79,6 +81,7 @@ static void free_when_closed(struct active_run *l)
 	if (--l->handles > 0 || !l->dropped)
 		return;
 	free(l->session);
+	free(l->works_in);
 	free(l->detail);
 	free(l->limits);
 	active_run_clear_report(l);
@@ -139,6 +142,18 @@ int64_t active_run_count_agent(struct active_runs *t, const char *agent)
 		for (struct active_run *l = t->buckets[i]; l; l = l->next)
 			n += !strcmp(l->agent, agent);
 	return n;
+}
+
+struct active_run *active_run_in(struct active_runs *t, const char *agent,
+				 const char *works_in, bool shared)
+{
+	for (size_t i = 0; i < ACTIVE_BUCKETS; i++)
+		for (struct active_run *l = t->buckets[i]; l; l = l->next)
+			if (l->works_in && !(shared && l->is_shared) &&
+			    !strcmp(l->works_in, works_in) &&
+			    !strcmp(l->agent, agent))
+				return l;
+	return NULL;
 }
 
 static void on_pidfd(uv_poll_t *h, int status, int events)

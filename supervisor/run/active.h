@@ -36,6 +36,8 @@ struct active_run {
 	char id[ID_SIZE];
 	char agent[65];
 	char *session;
+	char *works_in; /* workspace, or NULL */
+	bool is_shared; /* with other runs that share it */
 	int64_t attempt, max_attempts, backoff_ms, grace_ms;
 	int64_t run_timeout_ms, idle_timeout_ms; /* OPT_NONE: none */
 	int64_t heartbeat_ms; /* interval from the start message */
@@ -120,6 +122,11 @@ struct active_run *active_run_find(struct active_runs *t, const char *id);
 void active_run_each(struct active_runs *t,
 		     void (*fn)(struct active_run *l, void *arg), void *arg);
 int64_t active_run_count_agent(struct active_runs *t, const char *agent);
+
+/* A run of the agent that works there, or NULL. With `shared`, runs that share
+ * the workspace do not count. */
+struct active_run *active_run_in(struct active_runs *t, const char *agent,
+				 const char *works_in, bool shared);
 
 /* Watches the worker's process. Takes pidfd; with -1 it opens one and checks
  * the start time. If the process has already exited, `exited` is set at

@@ -136,7 +136,9 @@ static int decide(struct supervisor *s, const struct approval_row *row,
 		.choice = answer->choice,
 		.now = clock_now(),
 	};
-	int n = sql_exec(s->db, Q_APPROVAL_ANSWER, &in, e);
+	int n = txn_begin(&s->txn, e)
+			? -1
+			: sql_exec(s->db, Q_APPROVAL_ANSWER, &in, e);
 
 	if (n < 0)
 		return -1;
@@ -150,15 +152,16 @@ static int decide(struct supervisor *s, const struct approval_row *row,
 	return send_answer(s, row, answer, e);
 }
 
-void approvals_expire(struct supervisor *s)
+int approvals_expire(struct supervisor *s)
 {
 	struct approval_due_in in = {clock_now()};
 	struct approval_row *rows;
 	struct arena a = {0};
 	struct err e;
 	int n = sql_collect(s->db, Q_APPROVAL_DUE, &in, 100, &rows, &a, &e);
+	int rc = n < 0 ? -1 : 0;
 
-	for (int i = 0; i >= 0 && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		struct supervisor_answer answer = {
 			.allow = !strcmp(rows[i].fallback, "allow"),
 			.by = "skepd"};
@@ -167,12 +170,13 @@ void approvals_expire(struct supervisor *s)
 		if (txn_try_end(&s->txn,
 				decide(s, &rows[i], "expired", &answer, &e),
 				&e))
-			n = -1;
+			rc = -1;
 	}
-	if (n < 0)
+	if (rc)
 		log_error(LT("msg", "cannot expire approvals"),
 			  LT("error", e.text));
 	arena_fini(&a);
+	return rc;
 }
 
 /* Finds an option of the question by its id, or NULL. */

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DESCENDANTS_MAX 100000
-
 /* --- submit ----------------------------------------------------------- */
 
 static int64_t or_none(int64_t ms)
@@ -36,9 +34,6 @@ struct run_request supervisor_run_defaults(const struct supervisor *s)
 		.session_queue_max = c->run_session_queue_max,
 	};
 }
-
-static int cancel_run(struct supervisor *s, const char *id, const char *reason,
-		      const char *detail, const char *by, struct err *e);
 
 static int submit_run(struct supervisor *s, const struct run_request *req,
 		      struct completion done, struct err *e)
@@ -67,8 +62,8 @@ static int submit_run(struct supervisor *s, const struct run_request *req,
 	if (found < 0)
 		return -1;
 	if (made.interrupt[0] &&
-	    cancel_run(s, made.interrupt, run_reason_interrupted, NULL, req->by,
-		       e) < 0)
+	    run_cancel_tree(s, made.interrupt, run_reason_interrupted, NULL,
+			    req->by, e) < 0)
 		return -1;
 	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
 	complete_later(s, done, made.id.text, made.is_new,
@@ -83,8 +78,8 @@ int supervisor_submit_run(struct supervisor *s, const struct run_request *req,
 	return txn_try_end(&s->txn, submit_run(s, req, done, e), e);
 }
 
-static int find_run(struct supervisor *s, const char *id, struct run_row *row,
-		    struct arena *a, struct err *e)
+int run_find(struct supervisor *s, const char *id, struct run_row *row,
+	     struct arena *a, struct err *e)
 {
 	struct run_get_in key = {id};
 	int found = sql_get(s->db, Q_RUN_GET, &key, row, a, e);
@@ -95,6 +90,23 @@ static int find_run(struct supervisor *s, const char *id, struct run_row *row,
 	return found < 0 ? -1 : 0;
 }
 
+/* A namespace that the run created under a given name exists now, unless it was
+ * ephemeral. Other new ones are created again. */
+static void retry_workspace(struct run_request *req, const struct run_row *row)
+{
+	bool named = row->workspace && strcmp(row->workspace, row->id) != 0;
+	bool exists = named && !row->is_ephemeral && row->works_in;
+
+	req->workspace = named ? row->workspace : NULL;
+	req->share = row->is_shared;
+	if (exists)
+		return;
+	req->fork_of = row->fork_of;
+	req->over = row->over_dir;
+	req->fresh = row->is_fresh;
+	req->ephemeral = row->is_ephemeral;
+}
+
 static int retry_row(struct supervisor *s, const struct run_row *row,
 		     const char *by, struct arena *a, struct completion done,
 		     struct err *e)
@@ -103,7 +115,7 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 	struct run_input_get_row input;
 	struct run_request req = supervisor_run_defaults(s);
 
-	if (!run_state_is_over((enum run_state)run_state_from(row->state)))
+	if (!run_row_is_over(row))
 		return err_set(e, ERR_CONFLICT,
 			       "run %s is %s and has not ended", row->id,
 			       row->state);
@@ -117,6 +129,7 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 	AGAIN_##again(name)
 #include "schema/control/run_request.def"
 #undef RUN_MEMBER
+	retry_workspace(&req, row);
 	req.retry_of = row->id;
 	req.by = by;
 	return supervisor_submit_run(s, &req, done, e);
@@ -127,7 +140,7 @@ static int retry_run(struct supervisor *s, const char *run, const char *by,
 {
 	struct arena a = {0};
 	struct run_row row;
-	int rc = find_run(s, run, &row, &a, e);
+	int rc = run_find(s, run, &row, &a, e);
 
 	if (rc == 0)
 		rc = retry_row(s, &row, by, &a, done, e);
@@ -144,8 +157,8 @@ int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
 
 /* --- commands --------------------------------------------------------- */
 
-static int add_command(struct supervisor *s, const char *run, const char *verb,
-		       const char *body, const char *by, struct err *e)
+int command_add(struct supervisor *s, const char *run, const char *verb,
+		const char *body, const char *by, struct err *e)
 {
 	struct command_add_in in = {
 		.run = run,
@@ -158,138 +171,11 @@ static int add_command(struct supervisor *s, const char *run, const char *verb,
 	return sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
 }
 
-static void text_body(struct buf *b, const char *key, const char *text)
+void command_text(struct buf *b, const char *key, const char *text)
 {
 	json_begin_object(b);
 	json_put_text(b, key, text);
 	json_end_object(b);
-}
-
-/* Requests the end of a run in any state that has a process. */
-static int request_end(struct active_run *l,
-		       const struct transition_reason *why, const char *verb,
-		       const char *by, struct err *e)
-{
-	enum run_event event = why->pending_state == RUN_PENDING_QUEUED
-				       ? RUN_EV_STOP
-				       : RUN_EV_CANCEL;
-	bool already_requested = l->state == RUN_STOPPING ||
-				 l->state == RUN_ENDING;
-	struct buf body = BUF_MAX(1024);
-	int rc = 0;
-
-	text_body(&body, "reason", why->detail ? why->detail : why->reason);
-	if (!already_requested)
-		rc = add_command(l->sup, l->id, verb, body.p, by, e);
-	if (rc == 0)
-		rc = transition_apply(l, event, why, e);
-	buf_fini(&body);
-	return rc;
-}
-
-/* Returns 1, or 0 if the run is already being ended. */
-static int cancel_active(struct active_run *l, const char *reason,
-			 const char *detail, const char *by, struct err *e)
-{
-	struct transition_reason why = {.reason = reason, .detail = detail};
-
-	why.pending_state = run_pending_request(l->pending_state,
-						RUN_PENDING_CANCELLED);
-	if (why.pending_state == l->pending_state)
-		return 0;
-	return request_end(l, &why, "cancel", by, e) ? -1 : 1;
-}
-
-static int cancel_one(struct supervisor *s, const char *id, const char *reason,
-		      const char *detail, const char *by, struct err *e)
-{
-	struct active_run *l = active_run_find(&s->runs->active, id);
-	struct transition_reason why = {.reason = reason, .detail = detail};
-	struct arena a = {0};
-	struct run_row row;
-	int rc = find_run(s, id, &row, &a, e);
-
-	if (rc == 0 && l)
-		rc = cancel_active(l, reason, detail, by, e);
-	else if (rc == 0 && !strcmp(row.state, "queued"))
-		rc = transition_apply_queued(s, &row, RUN_EV_CANCEL, &why, e)
-			     ? -1
-			     : 1;
-	arena_fini(&a);
-	return rc;
-}
-
-/* Cancels the run and its child runs. Returns 1, 0 if the run has ended or is
- * being ended, or -1. */
-static int cancel_run(struct supervisor *s, const char *id, const char *reason,
-		      const char *detail, const char *by, struct err *e)
-{
-	struct run_descendants_in key = {id};
-	struct run_descendants_row *rows;
-	struct arena a = {0};
-	int changed = cancel_one(s, id, reason, detail, by, e), n = 0;
-
-	if (changed >= 0)
-		n = sql_collect(s->db, Q_RUN_DESCENDANTS, &key, DESCENDANTS_MAX,
-				&rows, &a, e);
-	for (int i = 0; i >= 0 && i < n; i++)
-		if (cancel_one(s, rows[i].id, run_reason_parent_cancelled, id,
-			       by, e) < 0)
-			n = -1;
-	arena_fini(&a);
-	return changed < 0 || n < 0 ? -1 : changed;
-}
-
-/* The run has ended, but its idle worker can be ended. */
-static const char *cancel_idle(struct supervisor *s, const char *run)
-{
-	struct idle_worker *w = idle_find(s, run);
-
-	if (!w)
-		return "it has ended or is being stopped";
-	idle_evict(w);
-	return "it was over; the agent that it kept is being ended";
-}
-
-static int cancel_by_request(struct supervisor *s, const char *run,
-			     const char *why, const char *by,
-			     struct completion done, struct err *e)
-{
-	int changed;
-
-	if (why && text_check_key("reason", why, 200, e))
-		return -1;
-	if (txn_begin(&s->txn, e))
-		return -1;
-	changed = cancel_run(s, run, "cancelled", why, by, e);
-	if (changed < 0)
-		return -1;
-	complete_later(s, done, run, changed == 1,
-		       changed ? "it is being cancelled" : cancel_idle(s, run));
-	return 0;
-}
-
-int supervisor_cancel_run(struct supervisor *s, const char *run,
-			  const char *why, const char *by,
-			  struct completion done, struct err *e)
-{
-	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, cancel_by_request(s, run, why, by, done, e),
-			   e);
-}
-
-void active_run_stop(struct active_run *l, const char *by)
-{
-	struct transition_reason why = {.reason = "stopped",
-					.pending_state = RUN_PENDING_QUEUED};
-	struct err e;
-
-	if (l->pending_state != RUN_PENDING_NONE)
-		return;
-	txn_try_begin(&l->sup->txn);
-	if (txn_try_end(&l->sup->txn, request_end(l, &why, "stop", by, &e), &e))
-		log_error(LT("msg", "cannot stop a run"), LT("run", l->id),
-			  LT("error", e.text));
 }
 
 /* The active run, if it can still receive commands; NULL with the error. */
@@ -301,7 +187,7 @@ static struct active_run *reachable(struct supervisor *s, const char *run,
 	struct run_row row;
 
 	if (!l) {
-		if (find_run(s, run, &row, &a, e) == 0)
+		if (run_find(s, run, &row, &a, e) == 0)
 			err_set(e, ERR_CONFLICT, "run %s is %s", run,
 				row.state);
 	} else if (l->state == RUN_STOPPING || l->state == RUN_ENDING) {
@@ -334,7 +220,7 @@ static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
 			       run_state_name(l->state));
 	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_COMMAND_DROP, &drop, e) < 0 ||
-	    add_command(s, run, pause ? "pause" : "resume", "{}", by, e) ||
+	    command_add(s, run, pause ? "pause" : "resume", "{}", by, e) ||
 	    transition_apply(l, pause ? RUN_EV_PAUSE : RUN_EV_RESUME, &why, e))
 		return -1;
 	complete_later(s, done, run, true, run_state_name(wanted));
@@ -372,9 +258,9 @@ static int send_to_run(struct supervisor *s, const char *run, const char *text,
 			       "a message has 1 to %d bytes of "
 			       "UTF-8",
 			       RUN_SEND_MAX);
-	text_body(&body, "text", text);
+	command_text(&body, "text", text);
 	if (txn_begin(&s->txn, e) == 0)
-		rc = add_command(s, run, "message", body.p, by, e);
+		rc = command_add(s, run, "message", body.p, by, e);
 	buf_fini(&body);
 	if (rc)
 		return -1;

@@ -45,7 +45,8 @@ static enum run_pending_state reported_state(const struct active_run *l,
 		return RUN_PENDING_CANCELLED;
 	if (!strcmp(f->outcome, "timed_out"))
 		return RUN_PENDING_TIMED_OUT;
-	if (r == REASON_stopped || r == REASON_supervisor_lost)
+	if (r == REASON_stopped || r == REASON_supervisor_lost ||
+	    r == REASON_session_workspace)
 		return RUN_PENDING_QUEUED; /* not the fault of the run */
 	return run_pending_failed(r < REASONS && reason_is_retryable(r),
 				  l->attempt, l->max_attempts);
@@ -86,6 +87,19 @@ void active_run_clear_report(struct active_run *l)
 	l->report = NULL;
 }
 
+/* The worker has not begun: the run starts again, in what its session names. */
+static int set_session_workspace(const struct active_run *l, struct err *e)
+{
+	struct run_set_session_workspace_in in = {
+		l->id, l->report->detail ? l->report->detail : ""};
+
+	if (reason_from(l->report->reason) != REASON_session_workspace)
+		return 0;
+	return sql_exec(l->sup->db, Q_RUN_SET_SESSION_WORKSPACE, &in, e) < 0
+		       ? -1
+		       : 0;
+}
+
 static int apply_report(struct active_run *l, struct err *e)
 {
 	const struct end_report *w = l->report;
@@ -103,6 +117,7 @@ static int apply_report(struct active_run *l, struct err *e)
 	}
 	if (txn_begin(&l->sup->txn, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0 ||
+	    set_session_workspace(l, e) ||
 	    transition_apply(l, RUN_EV_FINISH, &why, e))
 		return -1;
 	l->reconciled = w->in_file; /* otherwise the file decides */

@@ -104,6 +104,8 @@ bool idle_keep(struct active_run *l)
 		.cgroup = l->cgroup,
 		.idle_since = now,
 		.expires_at = until,
+		.works_in = l->works_in,
+		.is_shared = l->is_shared,
 	};
 	struct idle_worker *w;
 	struct err e;

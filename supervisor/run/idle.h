@@ -39,6 +39,8 @@ struct idle_worker {
 	char run[ID_SIZE]; /* its last run */
 	char agent[65];
 	char *session;
+	char *works_in; /* workspace that it keeps, or NULL */
+	bool is_shared;
 	char config_digest[HASH_HEX];
 	char token_hash[HASH_HEX];
 	int64_t attempt;
@@ -53,7 +55,7 @@ struct idle_worker {
 	bool is_waiting;
 	int64_t last_command;
 	bool awaited;         /* a run waits until it connects again */
-	bool evicting;        /* it was told to exit, or has exited */
+	bool evicting;        /* it was asked to exit, or has exited */
 	bool killed;          /* SIGKILL was sent */
 	unsigned exit_checks; /* number of exit verifications so far */
 
@@ -102,6 +104,10 @@ void idle_on_message(struct idle_worker *w, struct ipc_from from,
 void idle_evict(struct idle_worker *w);
 void idle_evict_oldest(struct supervisor *s, const char *agent);
 void idle_evict_all(struct supervisor *s, const char *agent);
+
+/* The same for a worker of another session that keeps the workspace, unless both
+ * share it: returns whether there is one. */
+bool idle_evict_from(struct supervisor *s, const struct run_active_row *run);
 
 int64_t idle_count_agent(struct supervisor *s, const char *agent);
 struct processes idle_processes(const struct idle_worker *w);

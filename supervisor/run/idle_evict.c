@@ -29,6 +29,7 @@ static void free_when_closed(uv_handle_t *h)
 	if (--w->handles > 0)
 		return;
 	free(w->session);
+	free(w->works_in);
 	free(w);
 }
 
@@ -157,6 +158,22 @@ void idle_evict_all(struct supervisor *s, const char *agent)
 			idle_evict(w);
 }
 
+bool idle_evict_from(struct supervisor *s, const struct run_active_row *run)
+{
+	bool found = false;
+
+	for (struct idle_worker *w = s->runs->idle.first; w; w = w->next)
+		if (w->works_in && run->works_in &&
+		    !(w->is_shared && run->is_shared) &&
+		    !strcmp(w->agent, run->agent) &&
+		    !strcmp(w->works_in, run->works_in) &&
+		    strcmp(w->session, run->session) != 0) {
+			idle_evict(w);
+			found = true;
+		}
+	return found;
+}
+
 static bool idle_evict_now(struct supervisor *s, const char *agent)
 {
 	int64_t until = clock_mono_ns() + (int64_t)EVICT_WAIT_MS * NS_PER_MS;
@@ -202,8 +219,10 @@ struct idle_worker *idle_new(struct supervisor *s,
 	struct idle_worker *w = calloc(1, sizeof *w),
 			   **at = &s->runs->idle.first;
 
-	if (!w || !(w->session = strdup(row->session)))
+	if (!w || !(w->session = strdup(row->session)) ||
+	    (row->works_in && !(w->works_in = strdup(row->works_in))))
 		abort();
+	w->is_shared = row->is_shared;
 	w->sup = s;
 	snprintf(w->name, sizeof w->name, "%s", row->started_for);
 	snprintf(w->cgroup, sizeof w->cgroup, "%s",

@@ -18,6 +18,8 @@ struct runs {
 	struct ipc_server *ipc; /* socket of the workers */
 	uv_poll_t ipc_poll;
 	uv_timer_t alarm; /* timer of the queue: due times and time-outs */
+	/* uv_now before which it does not fire, after a failure */
+	uint64_t alarm_after_ms;
 	uv_timer_t retry; /* reloads the rows after a failed commit */
 	struct run_watch *host_watches;
 	bool schedule;    /* a queued run may start now */
@@ -55,7 +57,18 @@ void transition_worker_gone(struct active_run *l, const char *reason,
  * count, unless the agent file contains it or it happened too often. */
 bool worker_never_started(struct active_run *l, const char *reason);
 
-/* run/commands.c */
+/* run/commands.c: finds the row of a run (ERR_NOTFOUND); adds the row of a
+ * command; writes the body {key: text} of one. */
+int run_find(struct supervisor *s, const char *id, struct run_row *row,
+	     struct arena *a, struct err *e);
+int command_add(struct supervisor *s, const char *run, const char *verb,
+		const char *body, const char *by, struct err *e);
+void command_text(struct buf *b, const char *key, const char *text);
+
+/* run/cancel.c: cancels the run and its child runs. Returns 1, 0 if the run has
+ * ended or is being ended, or -1. */
+int run_cancel_tree(struct supervisor *s, const char *id, const char *reason,
+		    const char *detail, const char *by, struct err *e);
 /* Stops the run, which is queued again. */
 void active_run_stop(struct active_run *l, const char *by);
 
@@ -93,8 +106,10 @@ int run_sandbox_drop(struct active_run *l, struct err *e);
 /* Logs which parts of a sandbox are not available on this host. */
 void run_sandbox_log_missing(struct supervisor *s);
 
-/* run/start.c: starts a queued run. Returns 0, or 1 if it must wait until an
- * idle worker was evicted. */
+/* run/start.c: starts a queued run, or ends it if it can never start (0).
+ * Otherwise it waits until an idle worker was evicted, or until another run
+ * leaves its workspace. */
+enum { START_WAITS = 1, START_BLOCKED = 2 };
 int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
 		     struct err *e);
 
@@ -113,6 +128,7 @@ int recover_runs(struct supervisor *s, struct err *e);
 /* run/approval.c */
 int approval_on_request(struct active_run *l, const struct msg_approval *m,
 			struct err *e);
-void approvals_expire(struct supervisor *s);
+/* Expires each approval that is due and can be changed; -1 if one cannot. */
+int approvals_expire(struct supervisor *s);
 
 #endif

@@ -51,7 +51,8 @@ struct reconcile_job {
 static int write_end(struct reconcile_job *j, struct agent_file *f,
 		     struct err *e)
 {
-	struct writer_run who = {j->id, j->attempt, j->epoch};
+	struct writer_run who = {
+		.run_id = j->id, .attempt = j->attempt, .epoch = j->epoch};
 	struct event_new last = {.type = "run_finished", .parent = WRITER_LEAF};
 	struct event_ref ref;
 	struct writer w;

@@ -96,6 +96,9 @@ int recover_runs(struct supervisor *s, struct err *e)
 
 	if (fault_point(FAULT_recovery, e))
 		return -1;
+	if (txn_begin(&s->txn, e) ||
+	    sql_exec(s->db, Q_RUN_UNBLOCK_ALL, NULL, e) < 0)
+		return -1;
 	n = sql_collect(s->db, Q_RUN_ACTIVE, NULL, 1000000, &rows, &a, e);
 	for (int i = 0; i < n; i++)
 		adopt(s, &rows[i]);

@@ -13,7 +13,7 @@ static void move_deadlines(struct supervisor *s, const struct hint *h)
 	s->runs->alarm_stale = s->runs->schedule = true;
 }
 
-/* A run may wait for it. */
+/* a run may wait for the file */
 static void file_is_ready(struct supervisor *s, const struct hint *h)
 {
 	(void)h;

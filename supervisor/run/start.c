@@ -1,5 +1,4 @@
-#include "supervisor/run/attachments.h"
-#include "supervisor/run/internal.h"
+#include "supervisor/run/claim.h"
 
 #include "ipc/start_message.h"
 #include "lib/base/clock.h"
@@ -11,37 +10,13 @@
 #include "lib/os/file.h"
 #include "lib/sandbox/spec.h"
 #include "schema/control/channel/attachment.h"
+#include "supervisor/run/attachments.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A queued run that is being started: everything that its start message
- * needs. */
 #define CONFIG_MAX (1u << 20)
-#define TOKEN_HEX  65
-
-struct claim {
-	struct supervisor *sup;
-	struct run_active_row run;
-	struct run_input_get_row input;
-	struct agent_row agent;
-	struct agent_database_row file;
-	char token[TOKEN_HEX];
-	char token_hash[HASH_HEX];
-	char config_digest[HASH_HEX];
-	const char *config;
-	const char *artifacts;  /* required artifacts, or NULL */
-	const char *bootstrap;  /* set-up of the workspace, or NULL */
-	const char *reply;      /* destination of the answer, or NULL */
-	const char *media;      /* owner of the attachments, or NULL */
-	const char *prompt_key; /* of the user's message, or NULL */
-	const char *replaces; /* the run whose messages it replaces, or NULL */
-	const char *workspace;
-	const char *sandbox;
-	struct sandbox_spec spec;
-	struct arena arena;
-};
 
 static void make_token(struct claim *c)
 {
@@ -161,25 +136,6 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 	return rc;
 }
 
-/* The workspace: the path in the definition, or a directory beside the agent
- * file. */
-static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
-{
-	const char *path = json_text(spec, "path", NULL);
-	struct home_path own;
-
-	if (!path) {
-		own = home_join(
-			&c->sup->home, HOME_AGENTS,
-			arena_printf(&c->arena, "%s/workspace", c->agent.name));
-		path = own.text;
-		if (file_make_dir(path, 0700, e))
-			return -1;
-	}
-	c->workspace = arena_text(&c->arena, path);
-	return 0;
-}
-
 /* A digest of the start message without the members that differ from run to
  * run. An idle worker with the same digest can be reused, unless its sandbox
  * contains attachments of a prompt. */
@@ -190,7 +146,8 @@ static int make_config_digest(struct claim *c, const struct msg_start *start,
 	struct msg m = {.type = MSG_TYPE_START, .u.start = *start};
 	struct buf b = BUF_MAX(MSG_MAX_BYTES);
 
-	if (c->media || strstr(start->prompt, media.text))
+	if (c->media || c->workspace.ephemeral ||
+	    strstr(start->prompt, media.text))
 		return 0;
 	m.u.start.run = m.u.start.token = m.u.start.prompt = "";
 	m.u.start.attempt = m.u.start.grace_ms = 0;
@@ -227,8 +184,18 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 		.replaces = c->replaces,
 		.model = c->agent.model,
 		.system = c->agent.prompt,
-		.workspace_mode = c->agent.workspace,
-		.workspace = c->workspace,
+		.workspace_mode = claim_workspace_mode(c),
+		.workspace = c->workspace.dir ? c->workspace.dir
+					      : c->workspace.base,
+		.namespace = c->workspace.name,
+		.namespace_make = c->workspace.make,
+		.fork_of = c->workspace.fork_of,
+		.fork_agent = c->workspace.fork_agent,
+		.fork_db = c->fork_db,
+		.is_ephemeral = c->workspace.ephemeral ? 1 : OPT_NONE,
+		.is_shared = c->workspace.share ? 1 : OPT_NONE,
+		.session_workspace = c->names_workspace ? NULL
+							: c->session_workspace,
 		.artifacts = c->artifacts,
 		.bootstrap = c->bootstrap,
 		.reply = c->reply,
@@ -250,8 +217,8 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 	return make_config_digest(c, &m, e) ? -1 : start_encode(&m, out, e);
 }
 
-/* Everything that the worker needs: 0; 1: not now; -1: *reject says why it can
- * never be had. */
+/* Collects everything that the worker needs: 0; START_WAITS or START_BLOCKED: not
+ * possible yet; -1: *reject has the reason why it never will be. */
 static int prepare_start(struct claim *c, const char **reject, struct err *e)
 {
 	struct supervisor *s = c->sup;
@@ -279,10 +246,9 @@ static int prepare_start(struct claim *c, const char **reject, struct err *e)
 				 e);
 	if (!spec)
 		return -1;
-	rc = make_config(c, spec, e) || make_workspace(c, spec, e) ||
-			     make_sandbox(c, spec, e)
-		     ? -1
-		     : 0;
+	rc = make_config(c, spec, e) ? -1 : claim_workspace(c, spec, e);
+	if (!rc)
+		rc = make_sandbox(c, spec, e);
 	if (!rc)
 		make_contract(c, spec);
 	cJSON_Delete(spec);
@@ -344,6 +310,9 @@ static int launch(struct claim *c, const struct buf *start,
 		.token_hash = c->token_hash,
 		.heartbeat_ms = c->sup->config.run_heartbeat,
 		.agent_version = c->agent.version,
+		.works_in = c->run.works_in,
+		.is_shared = c->run.is_shared,
+		.session_workspace = c->session_workspace,
 		.now = clock_now(),
 	};
 	struct active_run *l;
@@ -364,18 +333,19 @@ static int launch(struct claim *c, const struct buf *start,
 	if (w)
 		idle_drop(w); /* it is the worker of l now */
 	mark(MARK_given);
-	return 0;
+	return claim_started(c, e);
 }
 
-/* Returns 1 if the run has to wait for a worker. */
+/* Returns START_WAITS if the run has to wait for a worker. */
 static int start_or_wait(struct claim *c, const struct buf *start,
 			 int64_t agent_limit, struct err *e)
 {
 	struct idle_worker *w = NULL;
 
-	if (idle_find_worker(c->sup, &c->run, c->config_digest, agent_limit,
+	if (idle_evict_from(c->sup, &c->run) ||
+	    idle_find_worker(c->sup, &c->run, c->config_digest, agent_limit,
 			     &w) < 0)
-		return 1;
+		return START_WAITS;
 	return launch(c, start, w, e);
 }
 

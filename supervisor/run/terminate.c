@@ -28,12 +28,12 @@ static void describe_exit(int status, bool short_of_memory, char *out,
 			  size_t cap)
 {
 	if (status == -1)
-		snprintf(out, cap, "how is not known");
+		snprintf(out, cap, "exit status unknown");
 	else if (WIFSIGNALED(status))
 		snprintf(out, cap, "signal %d (%s)%s", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)),
-			 short_of_memory ? ": the kernel ended it for want of "
-					   "memory (limits.memory)"
+			 short_of_memory ? ": killed because it exceeded its "
+					   "memory limit (limits.memory)"
 					 : "");
 	else
 		snprintf(out, cap, "exit code %d", WEXITSTATUS(status));
@@ -53,7 +53,8 @@ static void recheck_later(struct active_run *l)
 static void refund_attempt(struct active_run *l)
 {
 	struct run_uncount_in in = {l->id};
-	bool never_started = worker_never_started(l, l->reason);
+	bool never_started = worker_never_started(l, l->reason) ||
+			     !strcmp(l->reason, "session_workspace");
 	struct err e;
 
 	if (!never_started && strcmp(l->reason, "stopped") != 0 &&
@@ -91,7 +92,7 @@ void exit_verify(struct active_run *l)
 			on_exit_verified(l);
 			return;
 		}
-		/* It reported its end and exits by itself. */
+		/* It reported its end and exits on its own. */
 		if (l->idle_ms > 0 && l->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, l->pidfd, SIGTERM, NULL,
 				0);
@@ -136,7 +137,7 @@ static void escalate(struct active_run *l)
 	l->stage = ESCALATE_KILL;
 	processes_signal(&l->sup->roots, &t, SIGKILL);
 	recheck_later(l);
-	if (l->pid == 0) /* a new spawner cannot start it any more */
+	if (l->pid == 0) /* a new spawner can no longer start it */
 		spawn_restart(&l->sup->spawn);
 }
 

@@ -55,6 +55,8 @@ static void set_reason(struct active_run *l,
 
 static int64_t retry_time(const struct active_run *l)
 {
+	if (!strcmp(l->reason, "session_workspace"))
+		return OPT_NONE; /* at once */
 	return clock_now() +
 	       backoff_next(l->attempt, l->backoff_ms, BACKOFF_MAX_MS);
 }

@@ -24,7 +24,8 @@
 
 static struct temp dir;
 static const char run_id[] = "run_00000000000000000000000001";
-static const struct writer_run who = {run_id, 1, 1};
+static const struct writer_run who = {
+	.run_id = run_id, .attempt = 1, .epoch = 1};
 static const struct event_new last = {.type = "run_finished",
 				      .parent = WRITER_LEAF};
 
@@ -152,7 +153,7 @@ static void what_a_fence_has_read_stays_so(void **state)
 
 static void an_abandoned_attempt_takes_nothing_more(void **state)
 {
-	struct writer_run next = {run_id, 2, 1};
+	struct writer_run next = {.run_id = run_id, .attempt = 2, .epoch = 1};
 	struct run_ending is;
 	struct agent_file f;
 	struct event_ref ref;

@@ -54,8 +54,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!db) {
 		vfs_close(fuzz_space(&db));
-		require(files_vfs(&store, "/mnt/workspace",
-				  &(struct files_plan){.db = db}, &e) == 0);
+		require(files_vfs(&store, "/mnt/workspace", db,
+				  &(struct files_plan){.name = "main",
+						       .make = "missing",
+						       .run = "run_x"},
+				  &e) == 0);
 		require(vfs_set_quota(store.vfs, 1 << 24, 1000, &e) == 0);
 	}
 	mcp_init(&m, &store);

@@ -9,6 +9,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 option(SKEP_WERROR "Warnings are errors" OFF)
 option(SKEP_FAULTS "Compile the named fault points in (tests only)" OFF)
+option(SKEP_TESTS "Build the unit, fault and fuzz tests" ON)
 option(SKEP_FUZZ "Build the libFuzzer targets" OFF)
 set(SKEP_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
@@ -34,8 +35,12 @@ pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 add_library(strict INTERFACE)
 target_compile_definitions(strict INTERFACE
 	_GNU_SOURCE _FILE_OFFSET_BITS=64
-	SKEP_VERSION="${PROJECT_VERSION}"
-	$<$<BOOL:${SKEP_FAULTS}>:SKEP_FAULTS=1>)
+	SKEP_VERSION="${PROJECT_VERSION}")
+# A header and not an option of the compiler: the files without fault points have
+# the same command in both builds, so ccache finds them compiled.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/lib/base/fault_switch.h
+	CONTENT "#cmakedefine SKEP_FAULTS 1\n")
+target_include_directories(strict INTERFACE ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(strict INTERFACE
 	-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wvla
 	-Wundef -Wcast-qual -Wstrict-prototypes -Wmissing-prototypes -Wformat=2

@@ -7,15 +7,17 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define BATCH 1024 /* contents that are read with one statement */
+
 #define REPAIR_SQL(name)  Q_VFS_REPAIR_##name
 #define REPAIR_CODE(name) 0 /* repaired by a function below */
 
-enum group { ALONE, INODES, NAMES, LINKS, CONTENTS, GROUPS };
+enum group { ALONE, INODES, NAMES, TREE, CONTENTS, GROUPS };
 
 static const unsigned group_find[GROUPS] = {
 	[INODES] = Q_VFS_FIND_IN_INODES,
 	[NAMES] = Q_VFS_FIND_IN_NAMES,
-	[LINKS] = Q_VFS_FIND_IN_LINKS,
+	[TREE] = Q_VFS_FIND_IN_TREE,
 	[CONTENTS] = Q_VFS_FIND_IN_CONTENTS,
 };
 
@@ -178,41 +180,66 @@ static int check_one(struct job *j, unsigned i, struct err *e)
 	return repair(j->db, i, e);
 }
 
-/* Deletes contents that cannot be decompressed: then nothing refers to them,
- * and their files have a hole. */
+struct damaged {
+	int64_t ids[BATCH];
+	int n;
+	uint8_t room[VFS_CHUNK];
+};
+
+/* One batch of contents after `*last`: how many there were, or -1. Notes those
+ * that cannot be decompressed. */
+static int find_damaged(struct sql *db, int64_t *last, struct damaged *d,
+			struct err *e)
+{
+	struct vfs_blob_after_in in = {*last, BATCH};
+	struct sql_rows it = sql_rows(db, Q_VFS_BLOB_AFTER, &in);
+	struct vfs_blob_row row;
+	int n = 0;
+
+	d->n = 0;
+	for (; sql_next(&it, &row); n++) {
+		struct err why;
+		size_t size;
+
+		*last = row.id;
+		if (blob_unpack(&row, d->room, &size, &why))
+			d->ids[d->n++] = row.id;
+	}
+	return sql_end(&it, e) ? -1 : n;
+}
+
+static int drop_damaged(struct job *j, const struct damaged *d, struct err *e)
+{
+	for (int i = 0; i < d->n; i++) {
+		struct vfs_key key = {.id = d->ids[i]};
+
+		if (sql_exec(j->db, Q_VFS_BLOB_DROP, &key, e) < 0)
+			return -1;
+	}
+	j->c->repaired += d->n;
+	return 0;
+}
+
+/* Deletes damaged contents: then nothing refers to them, and their files have a
+ * hole. */
 static int check_contents(struct job *j, struct err *e)
 {
-	struct vfs v = {.db = j->db};
-	uint8_t *room = malloc(VFS_CHUNK);
-	struct vfs_key key = {0};
-	struct vfs_number next;
-	int64_t bad = 0;
-	int found, rc = 0;
+	struct damaged *d = malloc(sizeof *d);
+	int64_t last = 0, sum = 0;
+	int n, rc = 0;
 
-	if (!room)
+	if (!d)
 		abort();
-	while (rc == 0 && (found = sql_get(j->db, Q_VFS_BLOB_NEXT, &key, &next,
-					   NULL, e)) > 0) {
-		struct err why;
-		size_t n;
-
-		key.id = next.n;
-		if (blob_read(&v, key.id, room, &n, &why) == 0)
-			continue;
-		bad++;
-		if (why.code != ERR_CORRUPT) {
-			*e = why;
-			rc = -1;
-		} else if (j->c->repair) {
-			j->c->repaired++;
-			rc = sql_exec(j->db, Q_VFS_BLOB_DROP, &key, e) < 0 ? -1
-									   : 0;
-		}
-	}
-	free(room);
-	if (bad)
-		report_problem(j->c, "contents that are damaged", bad);
-	return rc || found < 0 ? -1 : 0;
+	do {
+		n = find_damaged(j->db, &last, d, e);
+		if (n > 0 && j->c->repair)
+			rc = drop_damaged(j, d, e);
+		sum += d->n;
+	} while (n == BATCH && rc == 0);
+	free(d);
+	if (sum)
+		report_problem(j->c, "contents that are damaged", sum);
+	return n < 0 ? -1 : rc;
 }
 
 static int check_in(struct job *j, struct err *e)

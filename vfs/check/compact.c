@@ -5,17 +5,17 @@
 #include "lib/db/vacuum.h"
 #include "vfs/core/core.h"
 
+#include <assert.h>
 #include <lz4hc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH      64   /* contents between two commits */
-#define PAGES      1000 /* free pages returned between two commits */
-#define MANY       8000 /* free pages that are returned in one commit */
-#define HASH_BYTES 16   /* enough to find candidates; the bytes decide */
+#define BATCH      1024 /* contents between two commits */
+#define BATCH_LONG 64   /* of which are long enough to compress */
+#define LONG       256  /* bytes */
 
 struct seen {
-	uint8_t hash[HASH_BYTES];
+	uint64_t hash; /* finds candidates; the bytes decide */
 	int64_t blob;
 };
 
@@ -24,67 +24,84 @@ struct work {
 	struct vfs_compact *c;
 	struct seen *list;
 	size_t n, cap;
+	uint32_t *slots; /* hash table: 1 + index in the list, or 0 */
+	size_t mask;
 	int64_t done, total;
 };
 
-static void note_hash(struct work *w, const uint8_t *p, size_t n, int64_t blob)
+/* Of 16 hex digits, such that the upper bits differ. */
+static uint64_t hash_content(const uint8_t *p, size_t n)
 {
 	char hex[HASH_HEX];
-	struct seen *s;
+	uint64_t half[2];
 
+	hash_of(p, n, hex);
+	memcpy(half, hex, sizeof half);
+	return half[0] * UINT64_C(0x9e3779b97f4a7c15) + half[1];
+}
+
+static void note_hash(struct work *w, const uint8_t *p, size_t n, int64_t blob)
+{
 	if (w->n == w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 1024;
 		w->list = realloc(w->list, w->cap * sizeof *w->list);
 		if (!w->list)
 			abort();
 	}
-	s = &w->list[w->n++];
-	hash_of(p, n, hex);
-	memcpy(s->hash, hex, HASH_BYTES);
-	s->blob = blob;
+	w->list[w->n++] = (struct seen){hash_content(p, n), blob};
 }
 
 /* Compresses harder than a write has time for. */
-static int compress_content(struct work *w, int64_t blob, size_t n,
-			    struct err *e)
+static int compress_content(struct work *w, const struct vfs_blob_row *now,
+			    size_t n, struct err *e)
 {
-	struct vfs_key key = {.id = blob};
-	struct vfs_blob_state_row now;
-	struct vfs_blob_row row = {.id = blob, .raw = (int64_t)n};
-	int got;
+	struct vfs_blob_row row = {.id = now->id, .raw = (int64_t)n};
+	int got = LZ4_compress_HC((const char *)w->v.chunk, (char *)w->v.packed,
+				  (int)n, (int)(n - n / 16),
+				  LZ4HC_CLEVEL_DEFAULT);
 
-	if (n < 256 ||
-	    sql_get(w->v.db, Q_VFS_BLOB_STATE, &key, &now, NULL, e) < 0)
-		return n < 256 ? 0 : -1;
-	got = LZ4_compress_HC((const char *)w->v.chunk, (char *)w->v.packed,
-			      (int)n, (int)(n - n / 16), LZ4HC_CLEVEL_DEFAULT);
-	if (got <= 0 || got >= now.n)
+	if (got <= 0 || (size_t)got >= now->data.n)
 		return 0;
 	row.data = (struct blob){w->v.packed, (size_t)got};
 	w->c->compressed++;
 	return sql_exec(w->v.db, Q_VFS_BLOB_SET, &row, e) < 0 ? -1 : 0;
 }
 
-/* One batch of contents after `*last`: 1 if there may be more, 0, -1. */
+/* 1 if the content is long, 0, -1. */
+static int compact_content(struct work *w, const struct vfs_blob_row *row,
+			   struct err *e)
+{
+	size_t n;
+
+	if (blob_unpack(row, w->v.chunk, &n, e))
+		return -1;
+	note_hash(w, w->v.chunk, n, row->id);
+	w->done++;
+	if (n < LONG)
+		return 0;
+	return compress_content(w, row, n, e) ? -1 : 1;
+}
+
+/* One batch of contents after `*last`: 1 if there may be more, 0, -1. The walk
+ * is in the order of ids, so it is not disturbed by a row that it replaces. */
 static int compact_batch(struct work *w, int64_t *last, struct err *e)
 {
-	for (int i = 0; i < BATCH; i++) {
-		struct vfs_key key = {.id = *last};
-		struct vfs_number next;
-		size_t n;
-		int found = sql_get(w->v.db, Q_VFS_BLOB_NEXT, &key, &next, NULL,
-				    e);
+	struct vfs_blob_after_in in = {*last, BATCH};
+	struct sql_rows it = sql_rows(w->v.db, Q_VFS_BLOB_AFTER, &in);
+	struct vfs_blob_row row;
+	int is_long = 0, longs = 0, n = 0;
 
-		if (found <= 0)
-			return found;
-		*last = next.n;
-		w->done++;
-		if (blob_read(&w->v, *last, w->v.chunk, &n, e) ||
-		    compress_content(w, *last, n, e))
-			return -1;
-		note_hash(w, w->v.chunk, n, *last);
+	while (is_long >= 0 && longs < BATCH_LONG && sql_next(&it, &row)) {
+		*last = row.id;
+		n++;
+		is_long = compact_content(w, &row, e);
+		longs += is_long;
 	}
-	return 1;
+	if (is_long < 0) {
+		(void)sql_end(&it, &(struct err){0});
+		return -1;
+	}
+	return sql_end(&it, e) ? -1 : n > 0;
 }
 
 static int compress_all(struct work *w, struct err *e)
@@ -104,14 +121,6 @@ static int compress_all(struct work *w, struct err *e)
 	return more;
 }
 
-static int by_hash(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-	int order = memcmp(x->hash, y->hash, HASH_BYTES);
-
-	return order ? order : x->blob < y->blob ? -1 : x->blob > y->blob;
-}
-
 /* Whether both still exist and are equal: 1, 0, -1. The hash is older. */
 static int is_same(struct work *w, int64_t a, int64_t b, struct err *e)
 {
@@ -128,6 +137,26 @@ static int is_same(struct work *w, int64_t a, int64_t b, struct err *e)
 	return n == m && !memcmp(w->v.chunk, w->v.work, n);
 }
 
+/* Enters a content in the table, unless an equal one exists. Returns 1 with
+ * `*first` if it does, 0, or -1. */
+static int find_equal(struct work *w, size_t i, int64_t *first, struct err *e)
+{
+	size_t at = (w->list[i].hash >> 32) & w->mask;
+
+	for (; w->slots[at]; at = (at + 1) & w->mask) {
+		const struct seen *s = &w->list[w->slots[at] - 1];
+		int same = s->hash == w->list[i].hash;
+
+		if (same)
+			same = is_same(w, w->list[i].blob, s->blob, e);
+		*first = s->blob;
+		if (same)
+			return same;
+	}
+	w->slots[at] = (uint32_t)i + 1;
+	return 0;
+}
+
 static int dedup_in(struct work *w, struct err *e)
 {
 	static const unsigned after[] = {
@@ -136,24 +165,15 @@ static int dedup_in(struct work *w, struct err *e)
 		Q_VFS_REPAIR_SHARE,       Q_VFS_REPAIR_SHARE_ONE,
 		Q_VFS_REPAIR_BLOB_UNUSED,
 	};
-	size_t first = 0;
 
-	for (size_t i = 1; i < w->n; i++) {
-		struct vfs_dedup_add_in pair = {w->list[i].blob,
-						w->list[first].blob};
-		int same = memcmp(w->list[i].hash, w->list[first].hash,
-				  HASH_BYTES) == 0;
+	for (size_t i = 0; i < w->n; i++) {
+		struct vfs_dedup_add_in pair = {w->list[i].blob, 0};
+		int same = find_equal(w, i, &pair.new, e);
 
-		if (same)
-			same = is_same(w, pair.old, pair.new, e);
 		if (same < 0)
 			return -1;
-		if (!same) {
-			first = i;
-			continue;
-		}
-		w->c->joined++;
-		if (sql_exec(w->v.db, Q_VFS_DEDUP_ADD, &pair, e) < 0)
+		w->c->joined += same;
+		if (same && sql_exec(w->v.db, Q_VFS_DEDUP_ADD, &pair, e) < 0)
 			return -1;
 	}
 	for (size_t i = 0; w->c->joined && i < sizeof after / sizeof after[0];
@@ -165,28 +185,29 @@ static int dedup_in(struct work *w, struct err *e)
 
 static int dedup(struct work *w, struct err *e)
 {
+	size_t size = 1;
+
 	if (w->n == 0)
 		return 0;
-	qsort(w->list, w->n, sizeof *w->list, by_hash);
+	assert(w->n < UINT32_MAX);
+	while (size < 2 * w->n)
+		size *= 2;
+	w->mask = size - 1;
+	w->slots = calloc(size, sizeof *w->slots);
+	if (!w->slots)
+		abort();
 	if (sql_enter(w->v.db, e))
 		return -1;
 	return sql_leave(w->v.db, dedup_in(w, e), e);
 }
 
-/* A few pages at a time, so that no writer waits long, unless there are so many
- * that one transaction is much faster. */
 static int give_back(struct sql *db, struct err *e)
 {
 	struct sql_checkpoint_result r;
-	int64_t left, given = 1;
+	int64_t left;
 
-	if (sql_script_i64(db, "PRAGMA freelist_count", &left, e))
-		return -1;
-	if (left > MANY && sql_vacuum_all(db, e))
-		return -1;
-	while (left <= MANY && given > 0)
-		given = sql_vacuum_some(db, PAGES, e);
-	if (given < 0)
+	if (sql_script_i64(db, "PRAGMA freelist_count", &left, e) ||
+	    (left && sql_vacuum_all(db, e)))
 		return -1;
 	return sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 1000, &r, e);
 }
@@ -229,5 +250,6 @@ int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e)
 	free(w.v.packed);
 	free(w.v.work);
 	free(w.list);
+	free(w.slots);
 	return rc;
 }

@@ -38,7 +38,8 @@ static bool has_version(const uint8_t *p)
 	return get_u16(p) == POSIX_ACL_XATTR_VERSION && get_u16(p + 2) == 0;
 }
 
-/* The entry that stands for the group bits: the mask, or the owning group. */
+/* The entry that corresponds to the group bits: the mask, or the owning
+ * group. */
 static const uint8_t *group_entry(const uint8_t *p, size_t n)
 {
 	const uint8_t *group = NULL;

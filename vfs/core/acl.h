@@ -8,15 +8,16 @@
 #include <stdint.h>
 
 /*
- * The access ACL of a node, as the extended attribute ACL_ACCESS has it. The
- * permission bits of the mode and the entries of the ACL that stand for them
- * are one thing: who sets one sets the other. The group bits are the mask of
- * the ACL if it has one.
+ * The access ACL of a node, in the format of the extended attribute ACL_ACCESS.
+ * The permission bits of the mode and the corresponding entries of the ACL are
+ * the same data: setting one sets the other. The group bits are the mask of the
+ * ACL if it has one.
  */
-#define ACL_ACCESS "system.posix_acl_access"
+#define ACL_ACCESS  "system.posix_acl_access"
+#define ACL_DEFAULT "system.posix_acl_default"
 
-/* Reads the permission bits (0 to 0777) out of an ACL: 1 if they are all that
- * it says, 0 if there is more, -1 if it is no valid ACL. */
+/* Reads the permission bits (0 to 0777) from an ACL: returns 1 if it has no
+ * other entries, 0 if it has, -1 if it is invalid. */
 int acl_bits(struct blob acl, int64_t *bits, struct err *e);
 
 /* Writes the permission bits into a valid ACL of n bytes. */

@@ -17,13 +17,14 @@ static int bad_blob(int64_t blob, struct err *e)
 		       (long long)blob);
 }
 
-static int unpack(const struct vfs_blob_row *row, uint8_t *out, size_t *n)
+int blob_unpack(const struct vfs_blob_row *row, uint8_t out[VFS_CHUNK],
+		size_t *n, struct err *e)
 {
 	int got;
 
 	if (row->raw == OPT_NONE) {
 		if (row->data.n > VFS_CHUNK)
-			return -1;
+			return bad_blob(row->id, e);
 		if (row->data.n)
 			memcpy(out, row->data.p, row->data.n);
 		*n = row->data.n;
@@ -32,7 +33,7 @@ static int unpack(const struct vfs_blob_row *row, uint8_t *out, size_t *n)
 	got = LZ4_decompress_safe(row->data.p, (char *)out, (int)row->data.n,
 				  VFS_CHUNK);
 	*n = (size_t)row->raw;
-	return got >= 0 && got == row->raw ? 0 : -1;
+	return got >= 0 && got == row->raw ? 0 : bad_blob(row->id, e);
 }
 
 int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
@@ -41,12 +42,16 @@ int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 	struct vfs_key key = {.id = blob};
 	struct sql_rows it = sql_rows(v->db, Q_VFS_BLOB_GET, &key);
 	struct vfs_blob_row row;
+	struct err why;
 	bool found = sql_next(&it, &row);
-	int bad = found ? unpack(&row, out, n) : -1;
+	int bad = found ? blob_unpack(&row, out, n, &why)
+			: bad_blob(blob, &why);
 
 	if (sql_end(&it, e))
 		return -1;
-	return bad ? bad_blob(blob, e) : 0;
+	if (bad)
+		*e = why;
+	return bad;
 }
 
 static const struct sql_blob_column content = {"vfs_blob", "data"};

@@ -91,7 +91,7 @@ static void remember_cookie(struct cookie_book *b, int64_t dir,
 	};
 }
 
-/* Names of this directory that are gone. */
+/* Deleted names of this directory. */
 static void forget(struct cookie_book *b, int64_t dir)
 {
 	size_t kept = 0;

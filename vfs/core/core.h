@@ -29,6 +29,7 @@ struct vfs {
 	int64_t snap; /* the open snapshot, 0: the live tree */
 	int64_t snap_next_ino;
 	char *name, *who, *base;
+	char *run;   /* that created it, or NULL */
 	int base_fd; /* the host directory, opened at first use; -1 */
 	struct {
 		int64_t ino; /* 0: none is open */
@@ -63,8 +64,8 @@ struct vfs {
 	int64_t last_journal_ino; /* node of the last journal row */
 	int64_t last_journal;     /* number of that row */
 	struct node_refs held;
-	struct node_refs orphans; /* nameless nodes that this process holds: 1,
-				  * or 2 when a row says so */
+	struct node_refs orphans; /* nameless nodes that this process has open:
+				   * 1, or 2 if there is a row */
 	uint8_t *chunk, *packed, *work; /* room for one chunk each */
 	struct sql_blob *direct;        /* blob.c; while it reads */
 };
@@ -134,8 +135,8 @@ int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
 	       int64_t off, struct err *e); /* saves the node, too */
 int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
 int data_drop(struct vfs *v, struct node *n, struct err *e);
-/* Stores what the node still shows of its lower file, so that it does not need
- * the lower file any longer. */
+/* Stores the content of the lower file that the node still shows, so that it no
+ * longer needs the lower file. */
 int data_keep_lower(struct vfs *v, struct node *n, struct err *e);
 
 /* namespace.c: checks the quota and counts usage; negative numbers reduce

@@ -353,7 +353,8 @@ int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	if (want == 0)
 		return 0;
 	if (open_content(v, n, e)) {
-		if (e->code == ERR_NOTFOUND) /* the base itself is gone */
+		if (e->code == ERR_NOTFOUND) /* the lower directory itself was
+					      * deleted */
 			e->code = ERR_STALE;
 		return -1;
 	}

@@ -28,8 +28,8 @@ int lower_is_at(struct vfs *v, const struct node *n, const char *path,
 #define HOST_DIR (-1) /* instead of a size: it was a directory */
 int lower_open_parent(struct vfs *v, const char *path, const char **name,
 		      struct err *e); /* an fd of the directory */
-/* What the namespace saw at a path of the host when it first looked: 1, 0, -1.
- * Does not set the path of *out. */
+/* The properties of a path of the host when the namespace first read it: 1, 0,
+ * -1. Does not set the path of *out. */
 int lower_seen(struct vfs *v, const char *path, struct vfs_lower_row *out,
 	       struct err *e);
 int lower_open(struct vfs *v, const char *path, int flags, struct err *e);

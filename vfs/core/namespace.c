@@ -79,6 +79,14 @@ int vfs_create(struct sql *db, const char *name, const char *base,
 	return rc;
 }
 
+int vfs_set_run(struct sql *db, const char *name, const char *run,
+		bool ephemeral, struct err *e)
+{
+	struct vfs_ns_set_run_in in = {name, run, ephemeral};
+
+	return sql_exec(db, Q_VFS_NS_SET_RUN, &in, e) < 0 ? -1 : 0;
+}
+
 /* Everything that belongs to the namespace, its snapshots first. */
 static int destroy_in(struct vfs *v, struct err *e)
 {
@@ -94,13 +102,12 @@ static int destroy_in(struct vfs *v, struct err *e)
 	return sql_exec(v->db, Q_VFS_NS_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-int vfs_destroy(struct sql *db, const char *name, struct err *e)
+static int destroy(struct sql *db, const char *name, struct err *e)
 {
 	struct vfs *v;
 	int rc;
 
-	if (text_check_name("the namespace", name, e) ||
-	    vfs_open(&v, db, name, "destroy", e))
+	if (vfs_open(&v, db, name, "destroy", e))
 		return -1;
 	rc = tx_begin(v, e);
 	if (rc == 0) {
@@ -112,6 +119,32 @@ int vfs_destroy(struct sql *db, const char *name, struct err *e)
 	}
 	vfs_close(v);
 	return rc;
+}
+
+int vfs_destroy(struct sql *db, const char *name, struct err *e)
+{
+	return text_check_name("the namespace", name, e) ? -1
+							 : destroy(db, name, e);
+}
+
+int vfs_gc(struct sql *db, struct err *e)
+{
+	struct vfs_ns_dropped_row row;
+	struct arena mem = {0};
+	int n = 0, found;
+
+	while ((found = sql_get(db, Q_VFS_NS_DROPPED, NULL, &row, &mem, e)) >
+	       0) {
+		/* another process may be as fast */
+		if (destroy(db, row.name, e) && e->code != ERR_NOTFOUND) {
+			found = -1;
+			break;
+		}
+		n++;
+		arena_reset(&mem);
+	}
+	arena_fini(&mem);
+	return found < 0 ? -1 : n;
 }
 
 static int untouched_in(struct vfs *v, struct err *e)

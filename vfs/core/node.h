@@ -140,9 +140,11 @@ void vfs_ref(struct vfs *v, int64_t ino);
 void vfs_unref(struct vfs *v, int64_t ino, uint64_t times);
 
 /* The server of a mount registers itself: then other processes leave the nodes
- * that they remove to it. There is one for each namespace: returns 1 if there
- * is already another, whose pid is *other. Neither is part of a batch. */
-int vfs_open_process_begin(struct vfs *v, int64_t *other, struct err *e);
+ * that they remove to it. There is one for each namespace, or several that are
+ * shared: returns 1 if there is already another, whose pid is *other. Neither is
+ * part of a batch. */
+int vfs_open_process_begin(struct vfs *v, bool shared, int64_t *other,
+			   struct err *e);
 void vfs_open_process_end(struct vfs *v);
 
 /* Extended attributes. Values are at most VFS_XATTR_MAX bytes. */

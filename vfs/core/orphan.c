@@ -34,15 +34,18 @@ static int log_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
 	return sql_exec(v->db, Q_VFS_ORPHAN_ADD, &holder, e) < 0 ? -1 : 0;
 }
 
-/* Whether another process may have the node open: 1, 0, -1. */
-static int other_holder(struct vfs *v, struct vfs_owner *out, struct err *e)
+/* Whether another process may have the node open: 1, 0, -1. With `shared`, those
+ * that share the namespace do not count. */
+static int other_holder(struct vfs *v, bool shared, struct vfs_owner *out,
+			struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
 	struct sql_rows it = sql_rows(v->db, Q_VFS_OPEN_PROCESS_LIST, &key);
 	bool found = false;
 
 	while (!found && sql_next(&it, out))
-		found = out->pid != getpid() && is_alive(out);
+		found = out->pid != getpid() && !(shared && out->is_shared) &&
+			is_alive(out);
 	return sql_end(&it, e) ? -1 : found;
 }
 
@@ -56,7 +59,7 @@ int orphan_is_open(struct vfs *v, int64_t ino, struct err *e)
 			node_refs_add(&v->orphans, ino, 1);
 		return 1;
 	}
-	found = other_holder(v, &other, e);
+	found = other_holder(v, false, &other, e);
 	if (found > 0 && log_orphan(v, ino, other, e))
 		return -1;
 	return found;
@@ -150,10 +153,14 @@ int orphans_reap(struct vfs *v, struct err *e)
 	return n < 0 ? -1 : rc;
 }
 
-static int claim_namespace(struct vfs *v, int64_t *other, struct err *e)
+static int claim_namespace(struct vfs *v, bool shared, int64_t *other,
+			   struct err *e)
 {
-	struct vfs_owner me = {.id = v->ns, .pid = getpid()}, holder;
-	int taken = other_holder(v, &holder, e);
+	struct vfs_owner me = {.id = v->ns,
+			       .pid = getpid(),
+			       .is_shared = shared},
+			 holder;
+	int taken = other_holder(v, shared, &holder, e);
 
 	if (taken) {
 		*other = taken < 0 ? 0 : holder.pid;
@@ -163,13 +170,14 @@ static int claim_namespace(struct vfs *v, int64_t *other, struct err *e)
 	return sql_exec(v->db, Q_VFS_OPEN_PROCESS_ADD, &me, e) < 0 ? -1 : 0;
 }
 
-int vfs_open_process_begin(struct vfs *v, int64_t *other, struct err *e)
+int vfs_open_process_begin(struct vfs *v, bool shared, int64_t *other,
+			   struct err *e)
 {
 	int taken;
 
 	if (sql_enter(v->db, e))
 		return -1;
-	taken = claim_namespace(v, other, e);
+	taken = claim_namespace(v, shared, other, e);
 	return sql_leave(v->db, taken < 0 ? -1 : 0, e) ? -1 : taken;
 }
 

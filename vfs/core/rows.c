@@ -93,14 +93,14 @@ int node_save_undo(struct vfs *v, const struct node *n, struct err *e)
 	return kept < 0 ? -1 : 0;
 }
 
-/* Numbers only grow, as far as any live or kept row can tell. */
+/* Numbers only grow, as far as existing rows show. */
 int ino_peek(struct vfs *v, int64_t *out, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);
 	struct vfs_number max;
 
 	if (v->next_ino == 0) {
-		/* what was seen on the host is kept after it is gone */
+		/* the record of a host file is kept after its deletion */
 		if (sql_get(v->db, v->base ? Q_VFS_LOWER_MAX : Q_VFS_INODE_MAX,
 			    &range, &max, NULL, e) < 0)
 			return -1;

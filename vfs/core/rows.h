@@ -72,6 +72,9 @@ int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
 	      struct err *e); /* releases the old blob */
 
 /* blob.c: contents and their reference counts. */
+struct vfs_blob_row;
+int blob_unpack(const struct vfs_blob_row *row, uint8_t out[VFS_CHUNK],
+		size_t *n, struct err *e);
 int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 	      struct err *e);
 int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,

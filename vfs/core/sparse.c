@@ -204,8 +204,8 @@ static int share_chunk(struct vfs *v, const struct node *from, struct node *to,
 			 blob, e);
 }
 
-/* How much of a chunk can be shared from here: all of it, or what the source
- * has, if the target ends there too; 0: it must be copied. */
+/* How much of a chunk can be shared from here: all of it, or the part that the
+ * source has, if the target ends there too; 0: it must be copied. */
 static size_t can_share(const struct node *from, const struct node *to,
 			const struct range *r)
 {

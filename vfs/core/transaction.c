@@ -15,8 +15,8 @@
 
 /* Opening a namespace, and the frame of every call on it. */
 
-/* The last handle of this process that wrote. What it has read is still valid
- * if no other process has committed since. */
+/* The last handle of this process that wrote. Its cached data is valid if no
+ * other process has committed since. */
 static _Atomic(const struct vfs *) last_in;
 
 void tx_invalidate(void)
@@ -69,6 +69,7 @@ static int find_namespace(struct vfs *v, const char *name, struct err *e)
 		v->ns = row.id;
 		v->name = copy_text(row.name);
 		v->base = copy_text(row.base);
+		v->run = copy_text(row.run);
 	}
 	arena_fini(&mem);
 	if (found <= 0)
@@ -127,6 +128,7 @@ void vfs_close(struct vfs *v)
 	free(v->name);
 	free(v->who);
 	free(v->base);
+	free(v->run);
 	free(v->chunk);
 	free(v->packed);
 	free(v->work);
@@ -141,6 +143,11 @@ const char *vfs_name(const struct vfs *v)
 const char *vfs_base(const struct vfs *v)
 {
 	return v->base;
+}
+
+const char *vfs_run(const struct vfs *v)
+{
+	return v->run;
 }
 
 bool vfs_is_readonly(const struct vfs *v)
@@ -211,7 +218,7 @@ static int leave(struct vfs *v, int rc, struct err *e)
 	if (rc == 0)
 		rc = orphans_write(v, e);
 	rc = sql_leave(v->db, rc, e);
-	if (rc < 0) { /* what it has read is not valid */
+	if (rc < 0) { /* its cached data is not valid */
 		tx_invalidate();
 		node_cache_clear(v);
 	}

@@ -30,13 +30,22 @@ struct vfs;
  * read-only. Borrows db until vfs_close. `who` is recorded in the journal. */
 int vfs_open(struct vfs **out, struct sql *db, const char *name,
 	     const char *who, struct err *e);
-void vfs_close(struct vfs *v); /* NULL is fine; rolls an open batch back */
+void vfs_close(struct vfs *v); /* accepts NULL; rolls an open batch back */
 
 /* Creates an empty namespace; `base` is the lower directory (vfs-scratch), or
  * NULL. ERR_CONFLICT if the namespace already exists. */
 int vfs_create(struct sql *db, const char *name, const char *base,
 	       struct err *e);
 int vfs_destroy(struct sql *db, const char *name, struct err *e);
+
+/* Records the run that has just created the namespace, in the transaction that
+ * did so. An ephemeral namespace disappears when an attempt of the run ends. */
+int vfs_set_run(struct sql *db, const char *name, const char *run,
+		bool ephemeral, struct err *e);
+
+/* Deletes the namespaces that were hidden when their run ended, one in each
+ * transaction: how many, or -1. If it is killed, the next call continues. */
+int vfs_gc(struct sql *db, struct err *e);
 
 /* Batches. vfs_begin waits for the writer's lock and takes it. */
 int vfs_begin(struct vfs *v, struct err *e);
@@ -72,6 +81,7 @@ int vfs_is_untouched(struct vfs *v, struct err *e);
 
 const char *vfs_name(const struct vfs *v); /* borrowed */
 const char *vfs_base(const struct vfs *v); /* host directory below, or NULL */
+const char *vfs_run(const struct vfs *v);  /* that created it, or NULL */
 bool vfs_is_readonly(const struct vfs *v);
 
 #endif

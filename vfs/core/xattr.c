@@ -110,8 +110,8 @@ static int change_xattr(struct vfs *v, struct node *n, const char *name,
 	return save_changed(v, n, e);
 }
 
-/* An ACL sets the mode, and is only stored if it says more than that: cp -p and
- * setfacl --remove-all write an ACL that does not. */
+/* An ACL sets the mode, and is stored only if it contains more than that: cp -p
+ * and setfacl --remove-all write an ACL that does not. */
 static int set_acl(struct vfs *v, struct node *n, bool is_there,
 		   const struct blob *acl, struct err *e)
 {
@@ -172,9 +172,11 @@ static int set_in(struct vfs *v, int64_t ino, const char *name,
 	return change_xattr(v, &n, name, &value, e);
 }
 
-int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
-		 struct blob value, int flags, struct err *e)
+/* As file systems of the host: an attribute that these reject would be lost
+ * when it is applied to them. */
+static int check_name(const char *name, struct err *e)
 {
+	static const char *const spaces[] = {"user.", "trusted.", "security."};
 	size_t n = strlen(name);
 
 	if (n == 0 || n > VFS_NAME_MAX)
@@ -182,6 +184,28 @@ int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
 			       "the name of an attribute must have 1 to %d "
 			       "bytes",
 			       VFS_NAME_MAX);
+	if (strcmp(name, ACL_ACCESS) == 0 || strcmp(name, ACL_DEFAULT) == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+		size_t begin = strlen(spaces[i]);
+
+		if (strncmp(name, spaces[i], begin) == 0)
+			return n > begin ? 0
+					 : err_set(e, ERR_USAGE,
+						   "attribute %s has no name",
+						   name);
+	}
+	return err_set(e, ERR_UNSUPPORTED,
+		       "attribute %s: its name must begin with user., trusted. "
+		       "or security.",
+		       quoted(name).text);
+}
+
+int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
+		 struct blob value, int flags, struct err *e)
+{
+	if (check_name(name, e))
+		return -1;
 	if (value.n > VFS_XATTR_MAX)
 		return err_set(e, ERR_TOOBIG,
 			       "an attribute is limited to %d bytes",

@@ -18,6 +18,6 @@ struct busy_poll {
 
 /* Before waiting for fd: true if there is already something to read. */
 bool busy_poll_ready(struct busy_poll *p, int fd);
-void busy_poll_hit(struct busy_poll *p); /* a request has come */
+void busy_poll_hit(struct busy_poll *p); /* a request has arrived */
 
 #endif

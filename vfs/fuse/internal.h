@@ -30,9 +30,12 @@ struct mnt {
 	struct fuse_session *se;
 	struct notify *notify;
 	struct helpers *helpers;
-	unsigned changes;              /* in the open batch */
-	unsigned reads;                /* in the open read transaction */
-	int64_t batch_since;           /* clock_mono_ns() */
+	unsigned changes;    /* in the open batch */
+	unsigned reads;      /* in the open read transaction */
+	int64_t batch_since; /* clock_mono_ns() */
+	int64_t batch_ended; /* clock_mono_ns() */
+	int log_copied;      /* frames, by the last checkpoint while idle */
+	bool log_is_long;    /* readers end their transactions at once */
 	struct wait_timer *wait_timer; /* set while a batch is open */
 	int64_t seen;                  /* last known row of the journal */
 	char who[32];                  /* our name in the journal */
@@ -46,6 +49,7 @@ struct mnt {
 	int heard;       /* signals that were handled */
 	bool stays;      /* a run keeps it: see must_end */
 	bool writeback;  /* the kernel keeps written pages for a while */
+	bool shared;     /* there may be other servers of the namespace */
 };
 
 static inline void mnt_lock(struct mnt *m)
@@ -67,6 +71,11 @@ int mnt_change(struct mnt *m, fuse_req_t req);
 int mnt_follow(struct mnt *m, fuse_req_t req);
 int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
+/* How long the log may get while there are requests. */
+#define MNT_LOG_FRAMES 16384
+bool mnt_batch_is_due(const struct mnt *m);
+/* After a request, and after each wait (idle: no request came). */
+void mnt_commit_if_due(struct mnt *m, bool idle);
 /* The kernel releases a node, which may delete it. */
 void mnt_forget(struct mnt *m, int64_t ino, uint64_t times);
 
@@ -107,9 +116,17 @@ void mnt_access_changed(struct mnt *m, int64_t ino, bool keep);
 int mnt_access_write(struct mnt *m, struct err *e);
 bool mnt_access_full(const struct mnt *m);
 
-/* A day: the kernel's cache stays valid until we invalidate it. */
-#define MNT_TIMEOUT 86400.0
+/* A day: the kernel's cache stays valid until we invalidate it. Beside other
+ * servers, the kernel always asks. */
+#define MNT_TIMEOUT 86400
+
+static inline uint64_t mnt_timeout(const struct mnt *m)
+{
+	return m->shared ? 0 : MNT_TIMEOUT;
+}
+
 #define MNT_BLKSIZE 65536
+#define MNT_LOOK_MS 50 /* delay until others' changes are visible */
 
 /* io.c: encoding of requests and replies. */
 extern const struct fuse_custom_io mnt_io;

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 /*
- * Tells the kernel what to drop from its cache, in a thread of its own: the
- * kernel may first write pages back, which the serving thread must handle.
+ * Drops entries from the kernel's cache, in its own thread: the kernel may
+ * first write pages back, which the serving thread must handle.
  */
 struct fuse_session;
 struct notify;
 
 struct notify *notify_start(struct fuse_session *se);
-void notify_stop(struct notify *n); /* discards the rest; NULL is fine */
+void notify_stop(struct notify *n); /* discards the rest; accepts NULL */
 
 /* The name in the directory, and the listing of the directory. */
 void notify_entry(struct notify *n, int64_t dir, const char *name);

@@ -74,13 +74,19 @@ void mnt_init(void *arg, struct fuse_conn_info *conn)
 	conn->want |= conn->capable & want;
 	/* With a quota, a write must fail at once and leave the size unchanged;
 	 * the kernel would accept the bytes first and ask later. */
-	if (vfs_usage(m->v, &u, &ignored) || u.max_bytes)
+	if (vfs_usage(m->v, &u, &ignored) || u.max_bytes || m->shared)
 		conn->want &= ~(unsigned)FUSE_CAP_WRITEBACK_CACHE;
 	m->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
 	conn->want &= ~(unsigned)(FUSE_CAP_AUTO_INVAL_DATA |
 				  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE |
 				  FUSE_CAP_ATOMIC_O_TRUNC);
+	if (m->shared) {
+		conn->want &= ~(unsigned)(FUSE_CAP_NO_OPEN_SUPPORT |
+					  FUSE_CAP_CACHE_SYMLINKS |
+					  FUSE_CAP_EXPLICIT_INVAL_DATA);
+		conn->want |= conn->capable & FUSE_CAP_AUTO_INVAL_DATA;
+	}
 	conn->max_write = 1 << 20;
 	conn->max_readahead = 4 << 20; /* see mountpoint.c */
 	conn->max_background = 64;

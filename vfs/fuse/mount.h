@@ -14,7 +14,9 @@
  *
  * A namespace has one server. If there already is one, its tree is mounted at
  * the directory as well (attach.h), or the call fails with ERR_BUSY and names
- * it.
+ * it. Servers with the option `shared` may serve it at the same time: the kernel
+ * then caches nothing, and a file that one of them has closed is seen by the
+ * others at the next open.
  *
  * Requires /dev/fuse and the right to mount: root, or a user and mount
  * namespace. When the server dies, for whatever reason, a small guardian
@@ -26,6 +28,7 @@ struct vfs_mount_options {
 	const char *dir; /* an existing directory */
 	bool allow_other;
 	bool dev_suid; /* device nodes and set-id programs work */
+	bool shared;   /* beside other servers of the namespace */
 	/* The mount namespace ends with the processes that use the mount. A
 	 * dead mount then stays, so that none of them reaches the directory
 	 * below it; there is no guardian. */
@@ -44,8 +47,7 @@ struct vfs_mount_options {
 /* Serves until it is unmounted, or SIGTERM, SIGINT or SIGHUP arrives. */
 int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e);
 
-/* Whether this machine can mount at all; ERR_UNSUPPORTED says what is
- * missing. */
+/* Whether this machine can mount; ERR_UNSUPPORTED names what is missing. */
 int vfs_mount_check(struct err *e);
 
 /* Unmounts a mount of ours, even if its process is dead. */

@@ -68,8 +68,8 @@ uint64_t fuse_mount_id(const char *dir)
 								 : 0;
 }
 
-/* Removes mount `id` from the directory once its server is gone. The pipe may
- * close a moment before the connection does. */
+/* Removes mount `id` from the directory after its server has exited. The pipe
+ * may close just before the connection does. */
 static void remove_dead_mount(const char *dir, uint64_t id)
 {
 	for (int i = 0; i < 500 && id && fuse_mount_id(dir) == id; i++) {

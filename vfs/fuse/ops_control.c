@@ -2,11 +2,11 @@
  * Operations on a namespace for programs that have only its mount: attributes
  * of the root directory that are commands.
  *
- *   setfattr -n user.skep.snapshot -v NAME DIR   keeps the tree under a name
- *   getfattr -n user.skep.diff.NAME DIR          what has changed since then
- *   getfattr -n user.skep.diff DIR               … since the directory below
+ *   setfattr -n user.skep.snapshot -v NAME DIR   creates a snapshot
+ *   getfattr -n user.skep.diff.NAME DIR          changes since a snapshot
+ *   getfattr -n user.skep.diff DIR               … since the lower directory
  *
- * A difference is cut where it would be longer than an attribute can be.
+ * A difference is cut at the maximum length of an attribute.
  */
 #include "vfs/core/core.h"
 #include "vfs/fuse/internal.h"

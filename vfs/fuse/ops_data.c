@@ -17,10 +17,12 @@
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	(void)fi;
 	/* "not needed": the kernel does not ask again, and keeps its page
 	 * cache */
-	fuse_reply_err(req, ENOSYS);
+	if (!mnt_of(req)->shared)
+		fuse_reply_err(req, ENOSYS);
+	else /* the page cache is dropped */
+		fuse_reply_open(req, fi);
 }
 
 static void do_read(fuse_req_t req, fuse_ino_t ino, size_t n, off_t off,
@@ -79,6 +81,21 @@ static bool await_forget(struct mnt *m)
 	return m->v->orphans.n < before;
 }
 
+/* The kernel appends where it thinks the end of the file is; another server may
+ * have moved it. */
+static int find_end(fuse_req_t req, fuse_ino_t ino, off_t *off)
+{
+	struct vfs_attr a;
+	struct err e;
+
+	if (vfs_getattr(mnt_of(req)->v, ino_of(ino), &a, &e)) {
+		mnt_fail(req, &e);
+		return -1;
+	}
+	*off = a.size;
+	return 0;
+}
+
 static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 		     off_t off, struct fuse_file_info *fi)
 {
@@ -86,8 +103,8 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 	struct err e;
 	int rc;
 
-	(void)fi;
-	if (mnt_change(m, req))
+	if (mnt_change(m, req) ||
+	    (m->shared && (fi->flags & O_APPEND) && find_end(req, ino, &off)))
 		return;
 	mnt_access_changed(m, ino_of(ino), true);
 	rc = vfs_pwrite(m->v, ino_of(ino), p, n, off, &e);
@@ -260,9 +277,17 @@ static void do_statfs(fuse_req_t req, fuse_ino_t ino)
 
 static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct mnt *m = mnt_of(req);
+	struct err e;
+
 	(void)ino;
 	(void)fi;
-	fuse_reply_err(req, ENOSYS); /* written pages come anyway */
+	if (!m->shared)
+		fuse_reply_err(req, ENOSYS); /* written pages arrive anyway */
+	else if (mnt_commit(m, &e))
+		mnt_fail(req, &e);
+	else /* other servers see what was written */
+		fuse_reply_err(req, 0);
 }
 
 void fuse_data_ops(struct fuse_lowlevel_ops *ops)

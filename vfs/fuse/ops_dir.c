@@ -70,8 +70,7 @@ static void do_opendir(fuse_req_t req, fuse_ino_t ino,
 		return;
 	}
 	fi->fh = (uint64_t)(uintptr_t)l;
-	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
+	fi->cache_readdir = fi->keep_cache = !mnt_of(req)->shared;
 	fuse_reply_open(req, fi);
 }
 

@@ -39,7 +39,7 @@ void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 {
 	memset(out, 0, sizeof *out);
 	out->ino = (fuse_ino_t)a->ino;
-	out->attr_timeout = out->entry_timeout = MNT_TIMEOUT;
+	out->attr_timeout = out->entry_timeout = (double)mnt_timeout(m);
 	mnt_stat(m, a, &out->attr);
 	vfs_ref(m->v, a->ino);
 }
@@ -71,8 +71,9 @@ static void reply_entry(fuse_req_t req, const struct vfs_attr *a)
 
 static void do_lookup(fuse_req_t req, fuse_ino_t dir, const char *name)
 {
-	struct fuse_entry_param none = {.entry_timeout = MNT_TIMEOUT};
 	struct mnt *m = mnt_of(req);
+	struct fuse_entry_param none = {
+		.entry_timeout = (double)mnt_timeout(m)};
 	struct vfs_attr a;
 	struct err e;
 
@@ -116,7 +117,7 @@ static void do_getattr(fuse_req_t req, fuse_ino_t ino,
 		return;
 	}
 	mnt_stat(m, &a, &st);
-	fuse_reply_attr(req, &st, MNT_TIMEOUT);
+	fuse_reply_attr(req, &st, (double)mnt_timeout(m));
 }
 
 static const struct {
@@ -191,7 +192,7 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		return;
 	}
 	mnt_stat(m, &a, &st);
-	fuse_reply_attr(req, &st, MNT_TIMEOUT);
+	fuse_reply_attr(req, &st, (double)mnt_timeout(m));
 }
 
 static void make_node(fuse_req_t req, fuse_ino_t dir, const char *name,
@@ -236,7 +237,7 @@ static void do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 		return;
 	if (!vfs_make(m->v, at_of(dir, name), &n, &a, &e)) {
 		mnt_entry(m, &a, &p);
-		fi->keep_cache = 1;
+		fi->keep_cache = !m->shared;
 		fuse_reply_create(req, &p, fi);
 	} else if (e.code == ERR_CONFLICT && !(fi->flags & O_EXCL)) {
 		fuse_reply_err(req, ESTALE);

@@ -69,7 +69,7 @@ static struct statx_time time_of(int64_t ns)
 
 static void do_statx(struct mnt *m, const struct fuse_in_header *in)
 {
-	struct statx_out out = {.attr_valid = (uint64_t)MNT_TIMEOUT};
+	struct statx_out out = {.attr_valid = mnt_timeout(m)};
 	struct vfs_attr a;
 	struct stat st;
 	struct err e;
@@ -138,8 +138,8 @@ void mnt_entry_out(struct mnt *m, const struct vfs_attr *a, uint64_t blocks,
 {
 	*out = (struct fuse_entry_out){
 		.nodeid = (uint64_t)a->ino,
-		.entry_valid = (uint64_t)MNT_TIMEOUT,
-		.attr_valid = (uint64_t)MNT_TIMEOUT,
+		.entry_valid = mnt_timeout(m),
+		.attr_valid = mnt_timeout(m),
 	};
 	fill_attr(m, a, blocks, &out->attr);
 }

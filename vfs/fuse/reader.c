@@ -20,6 +20,7 @@ struct reader {
 	unsigned uses;  /* of the transaction */
 	size_t bytes;   /* read in the transaction */
 	int64_t noted;  /* node whose access time the mount knows */
+	bool brief;     /* end the transaction with the request */
 	char *room;
 };
 
@@ -65,6 +66,11 @@ void reader_rest(struct reader *r)
 	sql_map_end(r->db);
 }
 
+bool reader_is_old(const struct reader *r)
+{
+	return r->v->reading && r->epoch != r->m->epoch;
+}
+
 /* The file is mapped once the transaction has read something: tx_refresh. */
 static bool begin_reading(struct reader *r, uint64_t epoch)
 {
@@ -84,7 +90,7 @@ static bool begin_reading(struct reader *r, uint64_t epoch)
 	return true;
 }
 
-/* Whether what was read is what the file has. If not, the connection of the
+/* Whether the data that was read is current. If not, the connection of the
  * mount reads it again, and returns the error if there is one. */
 static bool is_sound(struct reader *r)
 {
@@ -110,6 +116,7 @@ static bool sees(struct reader *r, int64_t ino)
 	mnt_lock(r->m);
 	changed = is_changed(r->m, ino);
 	epoch = r->m->epoch;
+	r->brief = r->m->log_is_long;
 	mnt_unlock(r->m);
 	if (changed)
 		return false;
@@ -156,8 +163,8 @@ static bool read_content(struct reader *r, const struct fuse_in_header *in,
 	return true;
 }
 
-/* False if the mount has changed something meanwhile. The node is held before
- * the kernel knows it and can release it. */
+/* False if the mount has changed something meanwhile. The node is referenced
+ * before the kernel has it and can release it. */
 static bool node_refs_found(struct reader *r, int64_t dir,
 			    const struct vfs_attr *a, int64_t allocated,
 			    struct fuse_entry_out *out)
@@ -180,7 +187,7 @@ static bool node_refs_found(struct reader *r, int64_t dir,
 static bool look_up(struct reader *r, const struct fuse_in_header *in,
 		    const char *name)
 {
-	struct fuse_entry_out out = {.entry_valid = (uint64_t)MNT_TIMEOUT};
+	struct fuse_entry_out out = {.entry_valid = mnt_timeout(r->m)};
 	int64_t dir = (int64_t)in->nodeid, allocated = 0;
 	struct vfs_attr a;
 	struct err e;
@@ -199,7 +206,7 @@ static bool look_up(struct reader *r, const struct fuse_in_header *in,
 	return true;
 }
 
-bool reader_serve(struct reader *r, const void *request, size_t n)
+static bool serve_request(struct reader *r, const void *request, size_t n)
 {
 	const struct fuse_in_header *in = request;
 
@@ -213,4 +220,13 @@ bool reader_serve(struct reader *r, const void *request, size_t n)
 	    ((const char *)request)[n - 1] == '\0')
 		return look_up(r, in, (const char *)(in + 1));
 	return false;
+}
+
+bool reader_serve(struct reader *r, const void *request, size_t n)
+{
+	bool served = serve_request(r, request, n);
+
+	if (r->brief)
+		reader_rest(r);
+	return served;
 }

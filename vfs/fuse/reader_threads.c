@@ -63,9 +63,40 @@ bool server_took_read(const struct server *s)
 	return in->opcode == FUSE_READ || in->opcode == FUSE_LOOKUP;
 }
 
+pid_t server_client(const struct server *s)
+{
+	const struct fuse_in_header *in = s->request.mem;
+
+	return (pid_t)in->pid;
+}
+
+bool server_took_more(const struct server *s)
+{
+	const struct fuse_in_header *in = s->request.mem;
+
+	return in->nodeid == s->node && in->opcode == s->opcode &&
+	       (in->opcode == FUSE_READ || in->opcode == FUSE_WRITE);
+}
+
+bool server_took_parallel(const struct server *s)
+{
+	const struct fuse_in_header *in = s->request.mem;
+
+	if (in->pid == 0) /* the kernel itself */
+		return false;
+	return (pid_t)in->pid != s->client || server_took_more(s);
+}
+
 void server_answer(struct server *s)
 {
-	if (!s->reader ||
+	const struct fuse_in_header *in = s->request.mem;
+
+	if (in->pid) {
+		s->client = (pid_t)in->pid;
+		s->node = in->nodeid;
+		s->opcode = in->opcode;
+	}
+	if (!s->reads || !s->reader ||
 	    !reader_serve(s->reader, s->request.mem, s->request.size))
 		mnt_serve_request(s->m, &s->request);
 }
@@ -78,7 +109,7 @@ bool server_wait(struct server *s, int ms)
 }
 
 /* Serves as long as requests arrive, or, if it never sleeps, until the end.
- * False: the mount is gone. */
+ * False: the mount has ended. */
 static bool serve_requests(struct helpers *h, struct server *s)
 {
 	while (!h->stop) {
@@ -120,6 +151,7 @@ static void *help(void *arg)
 
 	if (server_init(&s, h->m))
 		return NULL;
+	s.reads = true;
 	while (sleep_until_called(h)) {
 		if (!s.reader)
 			s.reader = reader_open(h->m);
@@ -152,7 +184,7 @@ struct helpers *helpers_start(struct mnt *m, int always)
 	pthread_cond_init(&h->called, NULL);
 	while (h->n < n && thread_start(&h->threads[h->n], 0, help, h) == 0)
 		h->n++;
-	h->awake -= n - h->n; /* fewer are fine */
+	h->awake -= n - h->n; /* fewer threads are enough */
 	return h;
 }
 

@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/db/checkpoint.h"
 #include "vfs/core/core.h"
 #include "vfs/fuse/attach.h"
 #include "vfs/fuse/internal.h"
@@ -18,262 +19,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Serving a mount: the loop, and when to commit. */
+/* Serving a mount: the loop. */
 
-#define BATCH_MAX      256
-#define BATCH_NS       5000000 /* 5 ms */
-#define READ_MS        2       /* an idle reader ends its transaction */
-#define LOOK_MS        50      /* delay until others' changes are visible */
-#define LOOK_NS        (INT64_C(1000000) * LOOK_MS)
+#define READ_MS        2 /* an idle reader ends its transaction */
 #define HELP_AFTER     4 /* consecutive reads that had to wait */
 #define ENDING_NS      INT64_C(3000000000)
 #define ENDING_LOOK_US 50000
-
-/* Invalidates everything that the kernel may have cached. */
-static void forget_all(struct mnt *m)
-{
-	struct node_refs *held = &m->v->held;
-	struct node n;
-	struct err e;
-	int64_t ino;
-
-	notify_node(m->notify, VFS_ROOT);
-	for (size_t i = 0; (ino = node_refs_next(held, &i));) {
-		notify_node(m->notify, ino);
-		if (node_find(m->v, ino, &n, &e) > 0)
-			notify_entry(m->notify, n.parent, n.name);
-	}
-}
-
-/* Every name of the node: the kernel drops the node, and the size that it has
- * for it, only when all are dropped. */
-void mnt_forget_names(struct mnt *m, int64_t ino)
-{
-	struct vfs_range r = range_of(m->v->ns);
-	struct vfs_dentry_of_in key = {r.lo, r.hi, ino};
-	struct arena mem = {0};
-	struct vfs_dentry_of_row *rows;
-	struct err e;
-	int n = sql_collect(m->v->db, Q_VFS_DENTRY_OF, &key, 1000, &rows, &mem,
-			    &e);
-
-	for (int i = 0; i < n; i++)
-		notify_entry(m->notify, rows[i].dir & INO_MASK,
-			     arena_textn(&mem, rows[i].name.p, rows[i].name.n));
-	arena_fini(&mem);
-}
-
-/* Another process wrote to a file that the kernel knows. */
-static void invalidate_content(struct mnt *m, int64_t ino)
-{
-	char tail[4096];
-	struct node n;
-	struct err e;
-	int64_t off;
-	ssize_t got;
-
-	if (!node_refs_count(&m->v->held, ino) ||
-	    node_find(m->v, ino, &n, &e) <= 0)
-		return;
-	if (n.nlink > 1)
-		mnt_forget_names(m, ino);
-	if (n.size == 0)
-		return;
-	off = (n.size - 1) / (int64_t)sizeof tail * (int64_t)sizeof tail;
-	got = data_read(m->v, &n, tail, sizeof tail, off, &e);
-	if (got > 0)
-		notify_tail(m->notify, ino, off, tail, (size_t)got);
-}
-
-static void invalidate_change(struct mnt *m, const struct vfs_change *c)
-{
-	switch (c->op) {
-	case VFS_OP_rollback:
-	case VFS_OP_merge:
-		forget_all(m);
-		return;
-	case VFS_OP_remove:
-		/* the remover left the node to us: it is deleted when it is
-		 * released */
-		if (node_refs_count(&m->v->held, c->ino))
-			node_refs_add(&m->v->orphans, c->ino,
-				      node_refs_count(&m->v->orphans, c->ino)
-					      ? 0
-					      : 2);
-		break;
-	case VFS_OP_snapshot:
-		return;
-	case VFS_OP_create:
-	case VFS_OP_write:
-	case VFS_OP_attr:
-	case VFS_OP_link:
-	case VFS_OP_move_from:
-	case VFS_OP_move_to:
-	case VFS_OP_drift:
-		break;
-	}
-	notify_entry(m->notify, c->dir, c->name);
-	notify_node(m->notify, c->ino);
-	if (c->op == VFS_OP_write)
-		invalidate_content(m, c->ino);
-}
-
-/* What others did since the last check. Call it inside a transaction. */
-static int poll_journal(struct mnt *m, struct err *e)
-{
-	struct arena mem = {0};
-	struct vfs_change *c;
-	int64_t last;
-	int n = 1;
-
-	m->looked = clock_mono_ns();
-	if (vfs_last_change(m->v, &last, e))
-		return -1;
-	if (m->seen < last) /* before the kernel is notified */
-		m->epoch++;
-	while (n > 0 && m->seen < last) {
-		arena_reset(&mem);
-		n = vfs_changes(m->v, m->seen, 1000, &c, &mem, e);
-		for (int i = 0; i < n; i++)
-			if (strcmp(c[i].who, m->who) != 0)
-				invalidate_change(m, &c[i]);
-		m->seen = n > 0 ? c[n - 1].seq : last;
-	}
-	arena_fini(&mem);
-	return n < 0 ? -1 : 0;
-}
-
-int mnt_read_raw(struct mnt *m, struct err *e)
-{
-	m->reads++;
-	if (m->v->batch || m->v->reading)
-		return 0;
-	if (!vfs_begin_read(m->v, e) && !poll_journal(m, e))
-		return 0;
-	vfs_end_read(m->v);
-	return -1;
-}
-
-int mnt_read(struct mnt *m, fuse_req_t req)
-{
-	struct err e;
-
-	if (!mnt_read_raw(m, &e))
-		return 0;
-	mnt_fail(req, &e);
-	return -1;
-}
-
-/* The batch has ended: other connections now see the same as this one. */
-static void published(struct mnt *m)
-{
-	node_refs_fini(&m->v->changed);
-	m->epoch++;
-}
-
-int mnt_begin(struct mnt *m, struct err *e)
-{
-	if (m->v->batch)
-		return 0;
-	if (vfs_begin(m->v, e))
-		return -1;
-	m->changes = 0;
-	m->batch_since = clock_mono_ns();
-	wait_timer_set(m->wait_timer, BATCH_NS);
-	if (!poll_journal(m, e))
-		return 0;
-	wait_timer_set(m->wait_timer, 0);
-	vfs_rollback(m->v);
-	published(m);
-	return -1;
-}
-
-int mnt_follow(struct mnt *m, fuse_req_t req)
-{
-	struct err e;
-
-	if (!mnt_begin(m, &e))
-		return 0;
-	mnt_fail(req, &e);
-	return -1;
-}
-
-int mnt_change(struct mnt *m, fuse_req_t req)
-{
-	if (mnt_follow(m, req))
-		return -1;
-	m->changes++;
-	return 0;
-}
-
-void mnt_forget(struct mnt *m, int64_t ino, uint64_t times)
-{
-	struct err ignored;
-
-	if (node_refs_count(&m->v->orphans, ino)) /* the end of its removal */
-		(void)mnt_begin(m, &ignored);
-	vfs_unref(m->v, ino, times);
-}
-
-int mnt_commit(struct mnt *m, struct err *e)
-{
-	int rc;
-
-	if (!m->v->batch)
-		return 0;
-	wait_timer_set(m->wait_timer, 0);
-	if (!m->v->lost)
-		(void)mnt_access_write(m, e);
-	rc = vfs_commit(m->v, e);
-	published(m);
-	if (rc)
-		return -1;
-	/* we checked when it began, and no one wrote since: all rows are
-	 * ours */
-	if (m->v->last_journal > m->seen)
-		m->seen = m->v->last_journal;
-	return 0;
-}
-
-/* After a request, and after each wait. A failed commit loses what was
- * acknowledged since the last one, like a disk that fails under a page cache;
- * only fsync promises durability, and it reports the error. */
-static void commit_if_due(struct mnt *m, bool idle)
-{
-	struct err e;
-
-	if (mnt_access_full(m))
-		(void)mnt_begin(m, &e);
-
-	if (m->v->batch &&
-	    (m->changes >= BATCH_MAX || m->v->lost ||
-	     clock_mono_ns() - m->batch_since >= BATCH_NS) &&
-	    mnt_commit(m, &e)) {
-		fprintf(stderr, "skep: %s\n", e.text);
-		forget_all(m);
-	}
-	if (m->v->reading && (idle || m->reads >= BATCH_MAX)) {
-		vfs_end_read(m->v);
-		m->reads = 0;
-	}
-	/* also when no request uses this connection */
-	if ((idle || clock_mono_ns() - m->looked >= LOOK_NS) && !m->v->batch &&
-	    !m->v->reading && !vfs_begin_read(m->v, &e)) {
-		poll_journal(m, &e);
-		vfs_end_read(m->v);
-	}
-}
 
 /* False after the time-out. The alarm ends the wait when a batch is due. */
 static bool await(struct mnt *m, struct server *s, struct busy_poll *p)
 {
 	int ms;
 
-	if (!helpers_awake(m->helpers) &&
+	if (s->placement.unknown && !s->reads &&
 	    busy_poll_ready(p, fuse_session_fd(m->se)))
 		return true;
 	mnt_lock(m);
-	ms = s->reader || m->v->reading ? READ_MS : LOOK_MS;
+	ms = s->reads || m->v->reading ? READ_MS : MNT_LOOK_MS;
 	mnt_unlock(m);
 	return server_wait(s, ms);
 }
@@ -298,16 +60,18 @@ void mnt_serve_one(struct mnt *m, int ms)
 	free(request.mem);
 }
 
-/* Read requests that were already waiting are work for the helpers. Then this
- * thread, too, reads beside the others. */
-static void get_help(struct mnt *m, struct server *s, unsigned *waited)
+/* Reads of several clients, or of a file that the kernel reads ahead, are work
+ * for the helpers. Then this thread, too, reads beside the others. */
+static void get_help(struct mnt *m, struct server *s, bool parallel,
+		     unsigned *waited)
 {
-	*waited = server_took_read(s) ? *waited + 1 : 0;
+	if (m->shared)
+		return; /* helpers may read older data */
+	*waited = parallel && server_took_read(s) ? *waited + 1 : 0;
 	if (*waited > HELP_AFTER)
 		helpers_wake(m->helpers);
-	if (!helpers_awake(m->helpers))
-		return;
-	if (!s->reader)
+	s->reads = helpers_awake(m->helpers);
+	if (s->reads && !s->reader)
 		s->reader = reader_open(m);
 }
 
@@ -361,31 +125,43 @@ static bool must_end(struct mnt *m)
 	return false;
 }
 
+/* A transaction of the reader that stays open keeps the log from being reset. */
+static void end_turn(struct mnt *m, struct server *s, bool idle)
+{
+	mnt_lock(m);
+	if (s->reader && (idle || !s->reads || mnt_batch_is_due(m) ||
+			  reader_is_old(s->reader)))
+		reader_rest(s->reader);
+	mnt_commit_if_due(m, idle);
+	mnt_unlock(m);
+}
+
 static void serve_requests(struct mnt *m, struct server *s)
 {
 	struct busy_poll patience = {0};
-	unsigned waited = 0; /* reads in a row that were there at once */
+	unsigned waited = 0; /* parallel reads in a row */
 	int got = 0;
 
+	placement_init(&s->placement);
 	while (got >= 0 && !must_end(m)) {
-		bool idle = false;
+		bool idle = false, parallel;
 
 		got = server_take(s);
+		parallel = got > 0 && server_took_parallel(s);
 		if (got == 0) {
-			waited = 0;
 			idle = !await(m, s, &patience);
 			got = server_take(s);
 		}
 		if (got > 0) {
 			busy_poll_hit(&patience);
-			get_help(m, s, &waited);
+			placement_request(&s->placement, server_client(s),
+					  parallel || server_took_more(s));
+			get_help(m, s, parallel, &waited);
 			server_answer(s);
+		} else {
+			placement_idle(&s->placement);
 		}
-		if (idle)
-			reader_rest(s->reader);
-		mnt_lock(m);
-		commit_if_due(m, idle);
-		mnt_unlock(m);
+		end_turn(m, s, idle);
 	}
 }
 
@@ -472,7 +248,8 @@ static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 	int64_t until = clock_mono_ns() + ENDING_NS, server;
 	int rc, taken;
 
-	while ((taken = vfs_open_process_begin(m->v, &server, e)) > 0) {
+	while ((taken = vfs_open_process_begin(m->v, o->shared, &server, e)) >
+	       0) {
 		rc = attach_mount(m->v, o, (pid_t)server, e);
 		if (rc >= 0 || e->code != ERR_BUSY || clock_mono_ns() > until)
 			return rc;
@@ -487,7 +264,8 @@ static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 
 int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 {
-	struct mnt m = {.v = v, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct mnt m = {
+		.v = v, .shared = o->shared, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int rc;
 
 	/* a changed host file makes a write fail in the middle */
@@ -500,6 +278,7 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 		abort();
 	/* As in any filesystem, only fsync waits for the disk. */
 	sql_defer_sync(v->db, true);
+	sql_checkpoint_at(v->db, MNT_LOG_FRAMES);
 	if (vfs_last_change(v, &m.seen, e))
 		return -1;
 	do

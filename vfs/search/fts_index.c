@@ -76,10 +76,12 @@ static int drop_text(struct update *u, int64_t id, struct err *e)
 		       : 0;
 }
 
-static int index_file(struct update *u, int64_t ino, struct err *e)
+/* is_new: it has no row in vfs_text_file, so it has none in the index. */
+static int index_file(struct update *u, int64_t ino, bool is_new, struct err *e)
 {
 	struct vfs_text_file_put_in seen = {.id = id_of(u->v, ino)};
 	struct vfs_text_put_in put = {.id = seen.id};
+	unsigned query = is_new ? Q_VFS_TEXT_ADD : Q_VFS_TEXT_PUT;
 	struct node n;
 	int found = node_find(u->v, ino, &n, e), is_text;
 
@@ -91,9 +93,8 @@ static int index_file(struct update *u, int64_t ino, struct err *e)
 	is_text = read_text(u, &n, e);
 	u->bytes += u->text.n;
 	put.text = u->text.p;
-	if (is_text < 0 ||
-	    (is_text ? sql_exec(u->v->db, Q_VFS_TEXT_PUT, &put, e)
-		     : drop_text(u, seen.id, e)) < 0)
+	if (is_text < 0 || (is_text ? sql_exec(u->v->db, query, &put, e)
+				    : drop_text(u, seen.id, e)) < 0)
 		return -1;
 	seen.changed = n.changed;
 	seen.size = n.size;
@@ -152,7 +153,7 @@ static int follow_journal(struct update *u, struct err *e)
 	for (; i < n && rc == 0 && u->bytes < BATCH_BYTES && !u->all; i++) {
 		u->all = !tells_which(rows[i].op);
 		if (!u->all && rows[i].ino)
-			rc = index_file(u, rows[i].ino, e);
+			rc = index_file(u, rows[i].ino, false, e);
 	}
 	if (n > 0 && rc == 0 && !u->all)
 		rc = mark(u, rows[i - 1].seq, e);
@@ -168,13 +169,13 @@ static int index_some(struct update *u, unsigned query, struct err *e)
 	struct vfs_range r = range_of(u->v->ns);
 	struct vfs_text_behind_in in = {u->from ? u->from : r.lo, r.hi,
 					BATCH_FILES};
-	struct vfs_text_behind_row *rows;
+	struct vfs_text_due *rows;
 	struct arena a = {0};
 	int n = sql_collect(u->v->db, query, &in, BATCH_FILES, &rows, &a, e),
 	    rc = 0;
 
 	for (int i = 0; i < n && rc == 0 && u->bytes < BATCH_BYTES; i++) {
-		rc = index_file(u, rows[i].id & INO_MASK, e);
+		rc = index_file(u, rows[i].id & INO_MASK, rows[i].is_new, e);
 		u->from = rows[i].id + 1;
 	}
 	arena_fini(&a);

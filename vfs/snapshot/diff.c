@@ -233,7 +233,7 @@ static int compare_entries(struct diff *d, const struct diff_source_entry *a,
 		rc = report_difference(d, VFS_REMOVED, &a->attr, NULL, e);
 		return rc ? rc : added_as(d, VFS_ADDED, &b->attr, e);
 	}
-	d->levels[d->depth - 1].ib--; /* it comes again, alone */
+	d->levels[d->depth - 1].ib--; /* it is reported again, alone */
 	return removed(d, &a->attr, e);
 }
 
@@ -287,7 +287,7 @@ static int find_touched(struct diff *d, int64_t since, struct err *e)
 	int n, rc = 0;
 
 	r.snap = since;
-	/* a node with several names knows only one path: look everywhere */
+	/* a node with several names has only one path: search everywhere */
 	if (sql_get(db, Q_VFS_TOUCHED_LINKS, &r, &links, NULL, e) < 0)
 		return -1;
 	d->prune = links.n == 0;

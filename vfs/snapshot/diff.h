@@ -40,7 +40,7 @@ int vfs_diff_text(const struct diff_source *a, const struct diff_source *b,
 		  struct err *e);
 
 /* All changes since a snapshot, or "": since the lower directory, as text of at
- * most max bytes, which says at its end if it was cut. ERR_NOTFOUND if there is
+ * most max bytes; its last line states if it was cut. ERR_NOTFOUND if there is
  * no such snapshot or no lower directory. */
 int vfs_diff_since(struct vfs *v, const char *snapshot, size_t max,
 		   struct buf *out, struct err *e);

@@ -131,7 +131,7 @@ static int set_meta(struct plan *p, const char *path,
 	return copy_xattrs(p->fork.v, &n, to, a.ino, e);
 }
 
-/* Removes what is at the path; a directory only if it is empty. */
+/* Deletes the node at the path; a directory only if it is empty. */
 static int clear_path(struct vfs *to, const char *path, bool keep_dir,
 		      struct err *e)
 {

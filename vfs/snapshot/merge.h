@@ -11,7 +11,7 @@
  * changed in the fork since then is applied to the parent, with shared
  * contents, unless the parent changed the same path differently. That is a
  * conflict: then nothing is changed, and every conflict is reported, unless
- * `strategy` says which side wins. Afterwards the fork's base is its current
+ * `strategy` decides which side wins. Afterwards the fork's base is its current
  * state.
  *
  * A namespace is applied to its lower directory in the same way: a host file

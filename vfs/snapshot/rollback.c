@@ -106,26 +106,26 @@ static int put_back(struct vfs *v, int64_t snap, struct err *e)
 	return exec_on_range(v, Q_VFS_UNDO_XATTRS_DROP, &r, e);
 }
 
+/* One statement deletes the nodes. Before, each gives up its content. */
 static int drop_inodes(struct vfs *v, const struct vfs_range *r, struct err *e)
 {
-	struct vfs_range_inodes_row *rows;
+	struct vfs_range rest = *r;
+	struct vfs_range_blobs_row *rows;
 	struct arena mem = {0};
 	int n, rc = 0;
 
 	do {
 		arena_reset(&mem);
-		n = sql_collect(v->db, Q_VFS_RANGE_INODES, r, 500, &rows, &mem,
-				e);
-		for (int i = 0; rc == 0 && i < n; i++) {
-			struct vfs_key key = {.id = rows[i].id};
-
-			if (unref_content(v, rows[i].blob, e) ||
-			    sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0)
-				rc = -1;
-		}
+		n = sql_collect(v->db, Q_VFS_RANGE_BLOBS, &rest, 500, &rows,
+				&mem, e);
+		for (int i = 0; rc == 0 && i < n; i++)
+			rc = blob_unref(v, rows[i].blob, e);
+		if (n > 0)
+			rest.lo = rows[n - 1].id + 1;
 	} while (rc == 0 && n == 500);
 	arena_fini(&mem);
-	return n < 0 ? -1 : rc;
+	return n < 0 || rc ? -1
+			   : exec_on_range(v, Q_VFS_RANGE_INODES_DROP, r, e);
 }
 
 static int drop_chunks(struct vfs *v, const struct vfs_range *r, struct err *e)

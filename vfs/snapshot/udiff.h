@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /*
- * Compares two texts as a unified diff with three lines of context. Binary data
- * gives one line that says so. If the texts have too little in common, all of
- * one is replaced by all of the other.
+ * Compares two texts as a unified diff with three lines of context. For binary
+ * data it prints one line. If the texts have too little in common, all of one
+ * is replaced by all of the other.
  */
 struct udiff {
 	const char *path;

@@ -236,8 +236,8 @@ static int put_dir_entry(void *arg, const struct vfs_found *f, struct err *e)
 }
 
 /* A default ACL would apply to everything that is created below it, so the
- * attributes of a directory come after its entries; and before its mode, which
- * may make it unreadable. */
+ * attributes of a directory are set after its entries, and before its mode,
+ * which may make it unreadable. */
 static int dress_dir(struct writer *w, int dir, const char *name,
 		     const struct late *l, struct err *e)
 {

@@ -149,7 +149,7 @@ static int read_tree(struct reader *r, FTS *fts, struct err *e)
 	return 0;
 }
 
-/* The order of the directory's index: otherwise each name goes to another
+/* In the order of the directory's index: otherwise each name is on another
  * page. */
 static int by_name(const FTSENT **a, const FTSENT **b)
 {

@@ -27,7 +27,7 @@ struct vfs_transfer {
 	bool replace;     /* directories, too */
 	bool keep_setuid; /* out: see vfs_mode_out */
 	bool devices;     /* out: also device nodes, to a directory or tar */
-	/* Called often with what was done so far. May be NULL. */
+	/* Called often with the progress so far. May be NULL. */
 	void (*report)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */

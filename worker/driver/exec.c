@@ -1,8 +1,8 @@
 /*
- * exec: any command. The prompt goes to its stdin, its output becomes events
- * (worker/process/output_line.h), its end the end of the run. When the run
- * shall end it gets SIGTERM, and as long as the grace time lasts what it still
- * says is kept.
+ * exec: any command. The prompt is its stdin, its output becomes events
+ * (worker/process/output_line.h), and its end is the end of the run. When the
+ * run is to end, the command gets SIGTERM; output during the grace period is
+ * stored.
  */
 #include "lib/base/clock.h"
 #include "lib/base/mark.h"
@@ -19,14 +19,14 @@
 #include <string.h>
 
 #define NS_PER_MS  1000000
-#define INPUT_MANY (4u << 20) /* that the command has not read yet */
+#define INPUT_MANY (4u << 20) /* not read by the command yet */
 
 struct exec {
 	struct run *run;
 	struct exec_config config;
 	struct subprocess subprocess;
 	bool end_requested;
-	int64_t kill_at; /* clock_mono_ns, when end_requested */
+	int64_t kill_at; /* clock_mono_ns of end_requested */
 };
 
 /* Earlier messages of the session, oldest first. */
@@ -97,7 +97,7 @@ static int heard(void *arg, const char *p, size_t n, struct err *e)
 	return exec_output_add(&x->subprocess.output, false, p, n, e);
 }
 
-/* SIGTERM, once; the tree is killed after the grace time. */
+/* SIGTERM, once; the processes are killed after the grace period. */
 static void request_end(struct exec *x)
 {
 	int64_t grace = x->run->start->grace_ms;
@@ -126,7 +126,7 @@ static bool over(const struct exec *x)
 	       (x->end_requested && clock_mono_ns() >= x->kill_at);
 }
 
-/* A paused command writes nothing, but what is in the pipe is taken. */
+/* A paused command writes nothing, but the content of the pipe is read. */
 static int serve_command(struct exec *x, struct err *e)
 {
 	while (!over(x)) {
@@ -137,7 +137,7 @@ static int serve_command(struct exec *x, struct err *e)
 	return 0;
 }
 
-/* From the start of the command until nothing of it is left. */
+/* From the start of the command until none of its processes is left. */
 static int live(struct exec *x, struct run_end *end, struct err *e)
 {
 	struct run *r = x->run;
@@ -149,7 +149,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 	rc = serve_command(x, e);
 	mark(MARK_command_ended);
 	orphans_report(r);
-	/* One that was told to end has had its time. */
+	/* Its grace period is over. */
 	if (tree_end(x->end_requested ? 0 : r->start->grace_ms, r->child,
 		     &r->child_status, &left) &&
 	    rc == 0) {
@@ -214,7 +214,7 @@ static int exec_accepts(struct run *r, struct err *e)
 static void exec_on_message(struct run *r, const struct msg *m)
 {
 	struct exec *x = r->state;
-	struct err ignored; /* it was decoded: it encodes */
+	struct err ignored; /* it was decoded, so it can be encoded */
 
 	if (!x || x->subprocess.child.in < 0 || x->subprocess.input_ends)
 		return;

@@ -78,7 +78,7 @@ static bool is_secret(const char *name)
 	return false;
 }
 
-/* {"file": name} or {"env": NAME}, maybe with a "prefix". */
+/* {"file": name} or {"env": NAME}, optionally with a "prefix". */
 static const char *read_reference(const cJSON *v, const char *home,
 				  struct arena *a, struct err *e)
 {

@@ -41,7 +41,7 @@ static void read_own_env(struct mcp_server *m, const cJSON *v, struct arena *a)
 	}
 }
 
-/* "type" is optional: a server with a url is one of http. */
+/* "type" is optional: a server with a url uses http. */
 static int check_type(const cJSON *v, struct err *e)
 {
 	const cJSON *type = cJSON_GetObjectItemCaseSensitive(v, "type");

@@ -56,7 +56,7 @@ static int read_list(struct permissions *p, enum permit permit, const cJSON *v,
 	return 0;
 }
 
-/* -1: no such word. */
+/* -1: unknown word. */
 static int find_word(const char *word)
 {
 	for (int i = 0; i < 3; i++)
@@ -109,11 +109,12 @@ int permissions_read(struct permissions *p, const cJSON *config,
 void permissions_grant(struct permissions *p, enum permit permit,
 		       const char *kind, const char *pattern, struct arena *a)
 {
-	struct permission_rule r = {.permit = permit,
-				    .granted = true,
-				    .text = "what a person said for always",
-				    .kind = kind,
-				    .pattern = pattern};
+	struct permission_rule r = {
+		.permit = permit,
+		.granted = true,
+		.text = "a permission of the user for this session",
+		.kind = kind,
+		.pattern = pattern};
 
 	add_rule(p, &r, a);
 }
@@ -123,7 +124,7 @@ static bool fits(const char *pattern, const char *text)
 	return text && fnmatch(pattern, text, 0) == 0;
 }
 
-/* For a shell this would be more than one command, or a file to write. */
+/* For a shell this would be several commands, or a redirection. */
 static bool is_one_command(const char *command)
 {
 	return !strpbrk(command, ";&|<>`$\n\r(){}");
@@ -141,8 +142,8 @@ static bool goes_up(const char *path)
 	return false;
 }
 
-/* Takes the last name off, unless that is "..". False: there is none, and it is
- * not the root either. */
+/* Removes the last name, unless it is "..". False: there is none, and it is not
+ * the root either. */
 static bool strip(char *out, size_t *n)
 {
 	size_t at = *n;
@@ -157,7 +158,7 @@ static bool strip(char *out, size_t *n)
 	return true;
 }
 
-/* "./a//b/../c" as "a/c": one file, one spelling. False: it does not fit. */
+/* "./a//b/../c" as "a/c": one spelling per file. False: it does not fit. */
 static bool plain_path(const char *path, char out[PATH_MAX])
 {
 	size_t n = 0;
@@ -181,7 +182,7 @@ static bool plain_path(const char *path, char out[PATH_MAX])
 	return true;
 }
 
-/* However it is spelled; one that is too long for a file is not spared. */
+/* In any spelling; a path that is too long for a file is not exempt. */
 static bool path_fits(const char *pattern, const char *path)
 {
 	char plain[PATH_MAX];
@@ -198,7 +199,8 @@ static bool any_fits(const char *pattern, const struct permission_subject *s)
 	return fits(pattern, s->command) || fits(pattern, s->title);
 }
 
-/* What a person saw and allowed for always is just that, whatever is in it. */
+/* A permission of a user for "always" covers exactly what was shown, whatever
+ * it contains. */
 static bool is_same(const char *pattern, const struct permission_subject *s)
 {
 	if (s->command)
@@ -230,7 +232,7 @@ static bool applies(const struct permission_rule *r,
 					 : any_fits(r->pattern, s);
 }
 
-/* The higher wins. */
+/* The higher one wins. */
 static int rank(const struct permission_rule *r)
 {
 	if (r->permit == PERMIT_DENY)

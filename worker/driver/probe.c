@@ -25,14 +25,14 @@ int probe_say(const char *step, bool ok, const char *detail)
 	return ok ? 0 : -1;
 }
 
-/* The first line that it prints, up to its end; its status. */
+/* Reads the first line of output, up to the end; returns the status. */
 static int read_child(const struct child *c, int fd, char *out, size_t room)
 {
 	size_t n = 0;
 	ssize_t got = 1;
 	int status = -1;
 
-	(void)fcntl(fd, F_SETFL, 0); /* it says little, and ends */
+	(void)fcntl(fd, F_SETFL, 0); /* it prints little, and exits */
 	while (n < room - 1 && got > 0) {
 		got = read(fd, out + n, room - 1 - n);
 		n += got > 0 ? (size_t)got : 0;

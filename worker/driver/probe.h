@@ -6,17 +6,17 @@
 #include "worker/process/command.h"
 
 /*
- * Steps of 'skep agent test' (worker/driver/acp/probe.h). Each prints what came of
- * it as a line of JSON {"step", "result", "detail"} on stdout: 0, or -1 if the
- * step failed.
+ * Steps of 'skep agent test' (worker/driver/acp/probe.h). Each prints its
+ * result as a line of JSON {"step", "result", "detail"} on stdout: 0, or -1 if
+ * the step failed.
  */
 int probe_say(const char *step, bool ok, const char *detail);
 
-/* Is the command of the exec driver in the sandbox, and can it be executed? A
- * shell text is parsed. Nothing of it runs. */
+/* Does the command of the exec driver exist in the sandbox, and can it be
+ * executed? A shell text is parsed. Nothing is executed. */
 int probe_exec(const struct exec_config *c, const struct sandbox *box);
 
-/* Does every step of a script name something to do? */
+/* Does every step of a script name an action? */
 int probe_script(const cJSON *config);
 
 #endif

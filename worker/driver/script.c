@@ -1,6 +1,6 @@
 /*
- * script: plays a list of steps, for tests, demos and benchmarks. The list is
- * "steps" of its configuration, or the prompt itself:
+ * script: executes a list of steps, for tests, demos and benchmarks. The list
+ * is "steps" of its configuration, or the prompt itself:
  *
  *   {"event": {"type": "note", …}, "repeat": 100, "every_ms": 10, "batch": 8}
  *   {"text": "a longer text", "chunks": 5, "every_ms": 20, "repeat": 2}
@@ -8,14 +8,14 @@
  *   {"ask": {"key": "k", "title": "may I?"}}     denied ends the run
  *   {"usage": {"input_tokens": 1, "output_tokens": 2, "cost_micros": 3}}
  *   {"outbox": {"key": "k", "target": {}, "body": {}}}
- *   {"await_message": true}     and says it back
+ *   {"await_message": true}     and repeats the message
  *   {"sleep_ms": 100}
- *   {"fail": "why"}             the run ends as failed
+ *   {"fail": "why"}             the run fails
  *   {"crash": "why"}            the worker dies by SIGKILL
- *   {"stall": "why"}            looks at nothing any more, SIGTERM included
+ *   {"stall": "why"}            ignores everything, including SIGTERM
  *
- * Any step may have "at_ms": not before this long after the script began; and
- * "attempts": n: only in the first n attempts.
+ * Any step may have "at_ms": not before this time after the start of the
+ * script; and "attempts": n: only in the first n attempts.
  */
 #include "worker/driver/script.h"
 #include "lib/base/clock.h"
@@ -41,9 +41,9 @@ struct script {
 	struct stream stream;
 	struct run_end *end;
 	int64_t began;
-	bool over; /* no step after this one */
+	bool over; /* skip all further steps */
 	int number;
-	struct buf heard; /* a message that nobody has awaited yet */
+	struct buf heard; /* a message that no step has awaited yet */
 };
 
 static int bad(const struct script *s, const char *what, struct err *e)
@@ -73,8 +73,8 @@ static void event_of(struct script *s, const cJSON *v, struct arena *a,
 	buf_fini(&b);
 }
 
-/* The next of a row of events is due `ms` after the last one was, whatever that
- * took; a row that is late does not catch up. */
+/* The next of a series of events is due `ms` after the last one was due,
+ * however long that took; a late series does not catch up. */
 static int keep_pace(struct script *s, int64_t *due, int64_t ms, struct err *e)
 {
 	int64_t now = clock_mono_ns();
@@ -116,7 +116,7 @@ static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 	return rc;
 }
 
-/* Streams the text in pieces of about `size` bytes, at the pace of the step.
+/* Streams the text in pieces of about `size` bytes, at the rate of the step.
  * chunk has room for one. */
 static int stream_text(struct script *s, const char *p, char *chunk,
 		       size_t size, int64_t every, struct err *e)
@@ -220,7 +220,7 @@ static int do_ask(struct script *s, const cJSON *step, const cJSON *v,
 {
 	struct msg_approval q = {
 		.key = json_text(v, "key", NULL),
-		.title = json_text(v, "title", "may I go on?"),
+		.title = json_text(v, "title", "continue?"),
 		.detail = member_text(s, v, "detail"),
 		.timeout_ms = json_i64(v, "timeout_ms", OPT_NONE),
 		.fallback = json_text(v, "fallback", NULL),
@@ -239,7 +239,7 @@ static int do_ask(struct script *s, const cJSON *step, const cJSON *v,
 	return rc < 0 ? -1 : 0;
 }
 
-/* usage and outbox: a member of the same name makes them what they are. */
+/* usage and outbox: a member of the same name determines the kind. */
 static int do_extra(struct script *s, const cJSON *step, const cJSON *v,
 		    struct err *e)
 {
@@ -305,7 +305,7 @@ static int do_fail(struct script *s, const cJSON *step, const cJSON *v,
 	s->over = true;
 	s->end->reason = REASON_script_failed;
 	text_fit(s->end->detail, sizeof s->end->detail,
-		 why ? why : "the script says so");
+		 why ? why : "requested by the script");
 	return 0;
 }
 
@@ -341,7 +341,7 @@ static const struct verb {
 	{"stall", do_stall},
 };
 
-/* What the step does, and the value of that member. */
+/* The action of the step, and the value of that member. */
 static const struct verb *find_verb(const cJSON *step, const cJSON **v)
 {
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {

@@ -4,8 +4,7 @@
 #include "lib/base/err.h"
 #include "lib/json/json.h"
 
-/* ERR_INVALID for steps that a script cannot be: no array, or a step that names
- * nothing to do. */
+/* ERR_INVALID for invalid steps: not an array, or a step without an action. */
 int script_check(const cJSON *steps, struct err *e);
 
 #endif

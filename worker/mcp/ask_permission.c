@@ -11,10 +11,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define INPUT_MAX  (32u << 10) /* arguments that a person should see */
+#define INPUT_MAX  (32u << 10) /* arguments that a user should see */
 #define ANSWER_MAX 8192
 
-/* What a rule is matched with; worker/driver/acp/mcp_permission.h has the
+/* The subject for the rules; worker/driver/acp/mcp_permission.h has the
  * protocol. */
 static const struct kind {
 	const char *tool, *kind;
@@ -32,7 +32,7 @@ static const char *kind_of(const char *tool)
 	return "other";
 }
 
-/* A path may be longer than an address holds. */
+/* A path may be too long for an address. */
 int mcp_ask_open(const char *path)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -99,7 +99,7 @@ static int write_question(int fd, const char *tool, const cJSON *args)
 	return sent ? 0 : -1;
 }
 
-/* A line; it takes as long as a person does. */
+/* Reads a line; a user may take any time to answer. */
 static int read_answer(int fd, char out[ANSWER_MAX])
 {
 	size_t n = 0;

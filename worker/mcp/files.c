@@ -1,4 +1,4 @@
-/* The tools that work on one file or directory, and on the namespace. */
+/* Tools for one file or directory, and for the namespace. */
 #include "lib/base/text.h"
 #include "vfs/snapshot/udiff.h"
 #include "worker/mcp/mcp.h"
@@ -14,7 +14,7 @@ static const char *path_of(struct mcp *m, const cJSON *args, const char *name,
 	return beneath_path(&m->store->beneath, json_text(args, name, "."), e);
 }
 
-/* Only so many lines at the end. */
+/* Keeps only so many lines at the end. */
 static void cut_tail(struct buf *text, int64_t lines)
 {
 	size_t at = text->n;
@@ -106,7 +106,7 @@ int mcp_append(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 	return put_workspace_file(m, args, FILES_APPEND, out, e);
 }
 
-/* Replaces the one place where `from` stands. */
+/* Replaces the only occurrence of `from`. */
 static int replace(struct buf *text, const char *from, const char *to,
 		   struct err *e)
 {
@@ -185,7 +185,7 @@ int mcp_make_dir(struct mcp *m, const cJSON *args, struct buf *out,
 
 	if (!path || m->store->kind->make_dir(m->store, path, e))
 		return -1;
-	buf_addf(out, "%s is there", path);
+	buf_addf(out, "%s exists", path);
 	return 0;
 }
 

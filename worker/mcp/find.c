@@ -1,4 +1,4 @@
-/* The tools that look at everything below a directory. */
+/* Tools that search everything below a directory. */
 #include "lib/base/text.h"
 #include "worker/mcp/mcp.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FOUND_MAX  20000 /* entries or lines in one answer */
-#define LINE_SHOWN 400   /* bytes of a line that was found */
+#define LINE_SHOWN 400   /* bytes of a matching line */
 
 struct find {
 	struct mcp *mcp;
@@ -19,7 +19,7 @@ struct find {
 	int found;
 };
 
-/* By the name, or by the path, as with src and a pattern behind it. */
+/* Matches the name, or the path if the pattern contains a directory. */
 static bool fits(const char *pattern, const struct beneath_item *item)
 {
 	return fnmatch(pattern, item->name, 0) == 0 ||
@@ -154,7 +154,7 @@ static int grep_line(struct find *f, const struct beneath_item *item, int line,
 	return 0;
 }
 
-/* A file with a NUL is no text. One that cannot be read is passed over. */
+/* A file with a NUL is not text. An unreadable file is skipped. */
 static int grep_file(struct find *f, const struct beneath_item *item,
 		     struct err *e)
 {

@@ -27,7 +27,7 @@ static const struct tool {
 #undef TOOL
 };
 
-/* How an argument of a type is described, and what it must be. */
+/* The JSON schema of an argument by type, and its check. */
 static const struct type {
 	const char *word;
 	const char *schema;
@@ -72,7 +72,8 @@ static const struct type *type_of(const struct arg *a)
 	size_t i = 0;
 
 	while (strcmp(types[i].word, a->type) != 0)
-		i++; /* the table above is complete: a test asks for all */
+		i++; /* the table above is complete: a test requests all
+		      * tools */
 	return &types[i];
 }
 
@@ -154,7 +155,7 @@ static int check_args(const struct tool *t, const cJSON *args, struct err *e)
 	return 0;
 }
 
-/* A tool that failed is an answer too: the agent reads why. */
+/* The failure of a tool is an answer too: the agent reads the reason. */
 static void answer_call(struct rpc *r, const char *id, const struct buf *text,
 			bool failed)
 {
@@ -233,7 +234,7 @@ static int on_call(struct rpc *r, const struct rpc_request *ask, struct err *e)
 	return 0;
 }
 
-/* Nothing that we do depends on the version: the client's is fine. */
+/* Nothing depends on the version: the one of the client is accepted. */
 static int on_initialize(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {

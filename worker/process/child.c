@@ -15,8 +15,8 @@
 
 enum step { STEP_NS, STEP_CWD, STEP_BOX, STEP_EXEC, STEP_OTHER };
 
-/* What a child that could not become the command says through the pipe that
- * closes when it could. */
+/* The report of a child that could not execute the command, through a pipe that
+ * exec closes. */
 struct failure {
 	enum step step;
 	int sys;
@@ -30,7 +30,7 @@ static const char *path_of(char *const *env)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* 1: a file that may be executed; 0: none; -1: one that may not. */
+/* 1: an executable file; 0: none; -1: a file that is not executable. */
 static int check_executable(const char *path)
 {
 	struct stat st;
@@ -52,7 +52,7 @@ static int not_executable(const char *path, struct err *e)
 		       path);
 }
 
-/* As a shell finds a command, but so that it can say what it found. */
+/* Finds a command as a shell does, and reports what it found. */
 static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 			struct err *e)
 {
@@ -60,7 +60,7 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 	char seen[PATH_MAX] = "";
 	int found = 0;
 
-	if (strchr(name, '/') && spec->ns) { /* not ours to look at */
+	if (strchr(name, '/') && spec->ns) { /* not visible to us */
 		snprintf(out, PATH_MAX, "%s", name);
 		return 0;
 	}
@@ -111,7 +111,7 @@ static void exec_program(const struct child_spec *spec, const char *path,
 	(void)execve(path, spec->argv, spec->env);
 }
 
-/* What the child needs, from before it was there. */
+/* Data for the child, prepared before the fork. */
 struct birth {
 	const struct child_spec *spec;
 	const char *path;
@@ -119,7 +119,7 @@ struct birth {
 	pid_t parent;
 };
 
-/* In a PID namespace the parent has no number, and init dies with it. */
+/* In a PID namespace the parent's pid is not visible, and init dies with it. */
 static bool is_orphan(const struct birth *b)
 {
 	pid_t parent = getppid();
@@ -140,7 +140,7 @@ static void become(void *arg)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (is_orphan(b))
 		_exit(127);
-	if (!spec->box) /* else sandbox_start has done it */
+	if (!spec->box) /* otherwise sandbox_start has done it */
 		proc_oom_score(PROC_OOM_COMMAND);
 	sigemptyset(&none);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -205,7 +205,7 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 }
 
 struct pipes {
-	int fd[4][2]; /* in, out, err, and the one that tells */
+	int fd[4][2]; /* in, out, err, and the pipe for the report */
 };
 
 static void close_all(struct pipes *p)

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 /*
- * A command with pipes on its three standard descriptors and nothing else open,
- * in a process group of its own. It dies with the worker.
+ * A command with pipes on its three standard descriptors and no other open
+ * descriptors, in its own process group. It dies with the worker.
  */
 struct child {
 	pid_t pid;
@@ -18,29 +18,31 @@ struct child {
 	int err;
 };
 
-/* Namespaces to enter, as descriptors; -1: stay. */
+/* Namespaces to enter, as descriptors; -1: none. */
 struct child_ns {
 	int user;
 	int mnt;
-	int root; /* entering a mount namespace goes to its root: not ours in a
-		     chroot */
+	int root; /* entering a mount namespace changes to its root, which
+		   * leaves a chroot */
 };
 
 struct child_spec {
-	char *const *argv; /* argv[0] is looked for on the PATH of env */
+	char *const *argv; /* argv[0] is searched in PATH of env */
 	char *const *env;
 	const char *cwd;           /* in the namespace entered */
 	const struct child_ns *ns; /* NULL: none */
-	const struct sandbox *box; /* NULL: none; its namespaces go before ns */
+	const struct sandbox *box; /* NULL: none; its namespaces are entered
+				    * before ns */
 };
 
 /*
  * Starts it. ERR_NOTFOUND: there is no such command (or its interpreter).
- * ERR_DENIED: it is there and cannot be executed. ERR_INVALID: cwd cannot be
+ * ERR_DENIED: it exists but cannot be executed. ERR_INVALID: cwd cannot be
  * entered.
  */
 int child_start(struct child *c, const struct child_spec *spec, struct err *e);
 
-void child_close(struct child *c); /* the pipes; the process is the tree's */
+void child_close(struct child *c); /* closes the pipes; process_tree.h handles
+				    * the process */
 
 #endif

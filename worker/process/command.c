@@ -87,7 +87,7 @@ static const char *value_of(const struct list *l, const char *name)
 	return NULL;
 }
 
-/* The first to set a name wins: what is explicit is added first. */
+/* The first value of a name wins: explicit values are added first. */
 static int set_variable(struct list *l, struct arena *a, const char *name,
 			const char *value, struct err *e)
 {

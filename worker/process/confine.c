@@ -84,7 +84,7 @@ static struct sandbox_plan plan_of(struct run *r)
 	};
 }
 
-/* A run is shown those attachments that its prompt names. */
+/* A run sees the attachments that its prompt names. */
 static void show_media(struct run *r, struct sandbox_paths *shown)
 {
 	const char *at = r->start->prompt;
@@ -95,7 +95,7 @@ static void show_media(struct run *r, struct sandbox_paths *shown)
 		shown->path[shown->n++] = m.path;
 }
 
-/* The worker without commands: nobody is to be put into namespaces. */
+/* A worker without commands needs no namespaces. */
 static int confine_self(struct run *r, const struct sandbox_plan *p,
 			struct err *e)
 {
@@ -112,7 +112,7 @@ int confine_run(struct run *r, struct err *e)
 
 	if (read_spec(r, e))
 		return -1;
-	if (r->workspace) { /* of the run before, taken over */
+	if (r->workspace) { /* of the previous run, taken over */
 		disk_limit_begin(r);
 		oom_begin(r);
 	}
@@ -146,7 +146,8 @@ void confine_show_certificates(struct sandbox_paths *shown)
 int confine_tools(struct run *r, const char *base, struct err *e)
 {
 	struct sandbox_plan p = plan_of(r);
-	char names[PATH_MAX]; /* of servers: a link to anywhere, often */
+	char names[PATH_MAX]; /* of servers: often a link to another
+			       * directory */
 
 	if (r->sandbox.mode == SANDBOX_OFF)
 		return 0;
@@ -159,7 +160,7 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 	return confine_self(r, &p, e);
 }
 
-/* An agent starts our program, to have the workspace. */
+/* An agent starts our program for access to the workspace. */
 static int plan_commands(struct run *r, const char *dir, struct sandbox_plan *p,
 			 struct err *e)
 {
@@ -202,7 +203,7 @@ void confine_begin(struct run *r)
 	r->making = c;
 }
 
-/* What confine_begin has begun, or the same from the start. */
+/* Uses the sandbox of confine_begin, or makes it from the start. */
 static struct confine *plan_now(struct run *r, struct err *e)
 {
 	const struct workspace *w = r->workspace;

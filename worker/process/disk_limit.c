@@ -14,27 +14,29 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_MS  1000000
-#define SOON_MS    100
-#define LATE_MS    5000
-#define BYTES_A_MS ((int64_t)2 << 20) /* that somebody could write */
-#define MIB        ((int64_t)1 << 20)
-#define RESERVE    (1024 * MIB) /* for everybody else; or a twentieth */
-#define LITTLE     (64 * MIB)   /* that a run may add to a full disk */
-#define BLOCK      512
+#define NS_PER_MS 1000000
+#define SOON_MS   100
+#define LATE_MS   5000
+#define BYTES_A_MS \
+	((int64_t)2 << 20) /* that other programs could write
+				       * meanwhile */
+#define MIB     ((int64_t)1 << 20)
+#define RESERVE (1024 * MIB) /* left for others; or a twentieth */
+#define LITTLE  (64 * MIB)   /* that a run may add to a full disk */
+#define BLOCK   512
 
 struct place {
 	const char *path;
 	dev_t dev;
-	int64_t free; /* when it began */
+	int64_t free; /* at the start */
 };
 
 struct disk {
 	int64_t max;
 	int64_t next; /* clock_mono_ns */
 	struct timespec began;
-	const char *file; /* the agent's, in the vfs modes; or NULL */
-	const char *log;  /* which becomes part of it */
+	const char *file; /* of the agent, in the vfs modes; or NULL */
+	const char *log;  /* which becomes a part of it */
 	int64_t file_size;
 	int n;
 	struct place place[SANDBOX_PATHS + 1];
@@ -54,7 +56,7 @@ static int64_t file_size(const struct disk *d)
 	return size_of(d->file) + size_of(d->log);
 }
 
-/* What is free, and how little that may be; -1 if nobody knows. */
+/* The free space and its minimum; -1 if they are unknown. */
 static int free_at(const char *path, int64_t *bytes, int64_t *reserve)
 {
 	struct statvfs v;
@@ -130,7 +132,7 @@ static int64_t changed_below(const struct disk *d, const char *path)
 	return sum;
 }
 
-/* Files that are open and have no name any more. */
+/* Open files without a name. */
 struct unseen {
 	const struct disk *disk;
 	dev_t dev;
@@ -158,8 +160,9 @@ static void add_unseen(void *arg, pid_t pid)
 		closedir(fds);
 }
 
-/* On the file system of a place, in all places that are there; never more than
- * was added to it at all, or a change of rights would count as a file. */
+/* The growth on the file system of a directory, over all directories that
+ * exist; limited by the growth of the file system, since otherwise a change of
+ * permissions would count as a file. */
 static int64_t added_to(const struct disk *d, dev_t dev, int64_t grown)
 {
 	struct unseen u = {.disk = d, .dev = dev};
@@ -181,7 +184,7 @@ static bool is_first(const struct disk *d, int at)
 	return true;
 }
 
-/* -1 if the run is over its limit; else how much there is until it could be. */
+/* -1 if the run is over its limit; else how much it may still write. */
 static int64_t room_left(const struct disk *d, const struct place *p,
 			 int64_t *added)
 {
@@ -199,7 +202,7 @@ static int64_t room_left(const struct disk *d, const struct place *p,
 	return *added > max ? -1 : 0;
 }
 
-/* All of it may be in the log once more, and a quota speaks before this. */
+/* The same data may also be in the WAL, and a quota applies earlier. */
 static int64_t check_file_size(const struct disk *d, int64_t *added)
 {
 	int64_t max = 2 * d->max + LITTLE, bytes, reserve;
@@ -239,7 +242,7 @@ static void end_over_limit(struct run *r, int64_t added)
 		 "nearly full",
 		 added / MIB, r->disk->max / MIB);
 	commands_end(&r->commands, REASON_disk, why);
-	tree_signal(SIGKILL); /* time to say goodbye is time to write more */
+	tree_signal(SIGKILL); /* a grace period would allow further writes */
 }
 
 void disk_limit_check(struct run *r)
@@ -256,7 +259,7 @@ void disk_limit_check(struct run *r)
 	if (left < 0)
 		end_over_limit(r, added);
 	ms = left / BYTES_A_MS;
-	if (ms < SOON_MS) /* not all the time on a slow walk */
+	if (ms < SOON_MS) /* limits the share of time of a slow walk */
 		ms = SOON_MS + 10 * (clock_mono_ns() - now) / NS_PER_MS;
 	d->next = now + (ms < LATE_MS ? ms : LATE_MS) * NS_PER_MS;
 }

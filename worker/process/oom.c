@@ -11,7 +11,7 @@
 
 struct memory {
 	int count;    /* cgroup_oom_open */
-	int64_t seen; /* of those that were ended */
+	int64_t seen; /* killed so far */
 };
 
 void oom_begin(struct run *r)
@@ -38,7 +38,7 @@ bool oom_occurred(struct run *r)
 	return more;
 }
 
-/* Ends that follow from the death of a process. */
+/* Reasons that follow from the death of a process. */
 static bool by_death(enum reason reason)
 {
 	return reason == REASON_signal || reason == REASON_exit_code ||

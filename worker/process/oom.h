@@ -5,18 +5,19 @@
 #include "worker/run/run.h"
 
 /*
- * A run that takes more than limits.memory loses a process to the kernel, by a
- * signal that says nothing. The run's cgroup counts these; a worker with such a
- * limit reads the count, so that the end says what it was.
+ * The kernel kills a process of a run that exceeds limits.memory, with a signal
+ * that does not name the cause. The cgroup of the run counts these; a worker
+ * with such a limit reads the count, so that the reason of the end is correct.
  */
 
-/* Before commands start, and at the begin of a run that takes over others. */
+/* Call it before commands start, and at the start of a run in a reused
+ * worker. */
 void oom_begin(struct run *r);
 
-/* Was a process ended since this was asked last? */
+/* Was a process killed since the last call? */
 bool oom_occurred(struct run *r);
 
-/* An end by a dead command becomes REASON_memory, if it was that. */
+/* Changes the reason to REASON_memory if a command died from that. */
 void oom_classify(struct run *r, struct run_end *end);
 
 #endif

@@ -5,15 +5,15 @@
 #include "worker/run/run.h"
 
 /*
- * Processes that are left when the command that started them has ended. They are
- * ended too; this says which they were.
+ * Processes that are left when the command that started them has ended. They
+ * are ended too; this records their names.
  */
 
-/* Their names as a list in JSON: how many there are. */
+/* Their names as a JSON list; returns their number. */
 int orphans_list(struct buf *out);
 
-/* An event, if the run's command has ended by itself and left some. A failure
- * is not worth more than the end of the run. */
+/* Adds an event if the run's command has ended on its own and left some. A
+ * failure is ignored. */
 void orphans_report(struct run *r);
 
 #endif

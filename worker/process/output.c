@@ -28,8 +28,8 @@ void exec_output_fini(struct exec_output *o)
 	arena_fini(&o->arena);
 }
 
-/* An event that clashes with what an earlier attempt said under the same key is
- * the command's mistake: it is told, and the run goes on. */
+/* An event that conflicts with one of an earlier attempt under the same key is
+ * an error of the command: it is recorded, and the run continues. */
 static int commit_one(struct exec_output *o, const struct event_new *ev,
 		      struct err *e)
 {
@@ -44,7 +44,7 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 				   why.text);
 }
 
-/* Commits what waits; the arena stays. */
+/* Commits the buffered events; the arena stays. */
 static int write_out(struct exec_output *o, struct err *e)
 {
 	int rc = transcript_add(&o->run->transcript, o->events, o->waiting,
@@ -67,7 +67,7 @@ static int commit(struct exec_output *o, struct err *e)
 	return rc;
 }
 
-/* Parts and questions are committed at once, after what came before them. */
+/* Parts and questions are committed at once, after earlier events. */
 static int take_other(struct exec_output *o, const struct exec_line *x,
 		      struct err *e)
 {
@@ -93,7 +93,7 @@ static int take_other(struct exec_output *o, const struct exec_line *x,
 				   "a question that cannot be asked");
 }
 
-/* It looks like an event, and is taken as text: somebody may wonder why. */
+/* It looks like an event but is stored as text: explain why. */
 static bool is_odd(const struct line *line, const struct exec_line *x)
 {
 	return line->n > 0 && line->p[0] == '{' && x->kind == EXEC_EVENT &&

@@ -6,9 +6,9 @@
 #include "worker/run/stream.h"
 
 /*
- * Carries a command's output to the transcript. Lines that came together are
- * committed together. Beyond `max` bytes output is counted and dropped; the
- * transcript then says how much.
+ * Writes the output of a command to the transcript. Lines that arrived together
+ * are committed together. Output beyond `max` bytes is counted and dropped; the
+ * transcript then states how much.
  */
 #define EXEC_BATCH    128
 #define EXEC_LINE_MAX (64u << 10)
@@ -18,7 +18,7 @@ struct exec_output {
 	struct run *run; /* borrowed */
 	struct stream stream;
 	struct lines out, err;
-	struct arena arena; /* of the events that wait */
+	struct arena arena; /* of the buffered events */
 	struct event_new events[EXEC_BATCH];
 	size_t waiting;
 	int64_t kept, dropped, max;
@@ -28,14 +28,14 @@ struct exec_output {
 void exec_output_init(struct exec_output *o, struct run *r);
 void exec_output_fini(struct exec_output *o);
 
-/* Takes n bytes of stdout or stderr. */
+/* Handles n bytes of stdout or stderr. */
 int exec_output_add(struct exec_output *o, bool is_err, const char *p, size_t n,
 		    struct err *e);
 
-/* Commits what waits, and growing parts that are due: see stream_flush. */
+/* Commits buffered events, and growing parts that are due: see stream_flush. */
 int exec_output_commit(struct exec_output *o, int64_t *wait_ms, struct err *e);
 
-/* The end of both streams. `state` is what parts that still grow become. */
+/* The end of both streams. `state` is the final state of growing parts. */
 int exec_output_end(struct exec_output *o, const char *state, struct err *e);
 
 #endif

@@ -12,7 +12,7 @@
 #define KEY_MAX        256
 #define NANO_PER_MICRO 1000
 
-/* Words that only the worker says, or that mean more than an event. */
+/* Types that only the worker may use, or that mean more than an event. */
 static const char *const reserved[] = {
 	"run_started", "run_finished", "cancelled", "steer",
 	"system",      "compaction",   "output",    "stderr",
@@ -52,7 +52,7 @@ static const char *json_of(struct arena *a, const cJSON *v)
 	return in_arena(a, &b);
 }
 
-/* A NUL is valid UTF-8, but no text of ours can hold one. */
+/* A NUL is valid UTF-8, but a C string cannot contain one. */
 static bool is_text(const struct line *line)
 {
 	return !memchr(line->p, '\0', line->n) &&
@@ -97,7 +97,7 @@ static void read_usage(const cJSON *v, struct arena *a, struct exec_line *out)
 	    out->usage.cached < 0 || out->usage.reasoning < 0 ||
 	    out->usage.cost_nano < 0 ||
 	    out->usage.cost_nano > INT64_MAX / NANO_PER_MICRO)
-		return; /* nonsense stays an event, and is not summed */
+		return; /* invalid values stay an event, and are not added up */
 	out->usage.cost_nano *= NANO_PER_MICRO;
 	out->event.usage = &out->usage;
 }
@@ -119,8 +119,8 @@ static void read_outbox(cJSON *v, struct arena *a, struct exec_line *out)
 	out->event.outbox = &out->outbox;
 }
 
-/* A line whose type is reserved, or whose members do not fit the type, is kept
- * as it came. */
+/* A line whose type is reserved, or whose members do not match the type, is
+ * stored unchanged. */
 static void read_event(cJSON *v, const char *type, const char *run,
 		       struct arena *a, struct exec_line *out)
 {
@@ -177,7 +177,7 @@ static bool read_approval(const cJSON *v, const char *type, struct arena *a,
 	if (fallback && strcmp(fallback, "allow") == 0)
 		out->fallback = "allow";
 	else if (fallback)
-		out->fallback = "deny"; /* a word nobody knows is no consent */
+		out->fallback = "deny"; /* an unknown word is not consent */
 	out->timeout_ms = timeout < 0 ? OPT_NONE : timeout;
 	return true;
 }

@@ -6,21 +6,21 @@
 #include "schema/agent/transcript/writer.h"
 
 /*
- * What a line of a command's output means. An object {"type": …} on stdout is
- * an event; everything else is output, kept as it is. This function only looks:
- * it never fails, whatever it is given.
+ * The meaning of a line of output. An object {"type": …} on stdout is an event;
+ * everything else is output, stored unchanged. This function only parses: it
+ * never fails, for any input.
  *
- *   {"type":"delta","part":"p1","kind":"text","text":"…"}   a text that grows
+ *   {"type":"delta","part":"p1","kind":"text","text":"…"}   a growing text
  *   {"type":"done","part":"p1"}                             and its end
  *   {"type":"approval","key":"k","title":"…","detail":…}    a question; the
  *                            answer comes on stdin as {"type":"answer",…}
- *   {"type":"usage","input_tokens":1,"output_tokens":2,…}   what was spent
+ *   {"type":"usage","input_tokens":1,"output_tokens":2,…}   tokens and cost
  *   any other type           an event of that type. "key" makes it idempotent
  *                            within the run, also over attempts; "outbox":
- *                            {"target":{…},"body":{…}} asks for a delivery
+ *                            {"target":{…},"body":{…}} requests a delivery
  *
- * Types by which the worker itself speaks (run_started, cancelled, …) become
- * raw events.
+ * Types that the worker itself uses (run_started, cancelled, …) become raw
+ * events.
  */
 enum exec_kind {
 	EXEC_EVENT,
@@ -44,8 +44,8 @@ struct exec_line {
 	int64_t timeout_ms;
 };
 
-/* `stream` is "output" or "stderr"; `run` begins idempotency keys. Everything in
- * *out is in a. */
+/* `stream` is "output" or "stderr"; `run` is the prefix of idempotency keys.
+ * Everything in *out is in a. */
 void exec_line(const struct line *line, const char *stream, const char *run,
 	       struct arena *a, struct exec_line *out);
 

@@ -13,13 +13,13 @@
 #define MODULES "/node_modules/"
 
 struct programs {
-	const char *home; /* skep's */
+	const char *home; /* of skep */
 	struct arena *arena;
 	struct sandbox_paths *shown;
 	struct homes homes;
 };
 
-/* Elsewhere it is seen anyway; skep's own home is never shown. */
+/* Other paths are visible anyway; skep's own home is never shown. */
 static void show_place(struct programs *p, const char *place)
 {
 	const char *own = p->home;
@@ -43,8 +43,8 @@ static void show_beside(struct programs *p, const char *dir, const char *name)
 		show_place(p, path);
 }
 
-/* What is in PREFIX/bin may need PREFIX/lib; PREFIX/shims of pyenv, asdf and
- * their like start what is elsewhere in PREFIX. */
+/* Programs in PREFIX/bin may need PREFIX/lib; PREFIX/shims of pyenv, asdf and
+ * similar tools start programs elsewhere in PREFIX. */
 static void show_dir(struct programs *p, const char *dir)
 {
 	char prefix[PATH_MAX], *last;
@@ -82,7 +82,7 @@ static void show_program(struct programs *p, const char *path)
 	}
 }
 
-/* Each directory, and the program if it is there. */
+/* Each directory, and the program if it exists. */
 static void show_path(struct programs *p, const char *list, const char *name)
 {
 	char dir[PATH_MAX], file[PATH_MAX];
@@ -124,7 +124,8 @@ void programs_show(struct sandbox_paths *shown, const char *config,
 {
 	struct programs p = {.shown = shown, .home = home, .arena = a};
 	const char *text = config ? config : "{}";
-	struct err ignored; /* the driver reads it again, and says so */
+	struct err ignored; /* the driver reads it again, and reports the
+			     * error */
 	cJSON *v = json_parse_object("config", text, strlen(text), &ignored);
 	const cJSON *command = cJSON_GetObjectItemCaseSensitive(v, "command");
 	const char *first = cJSON_GetStringValue(

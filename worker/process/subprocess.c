@@ -64,8 +64,7 @@ void subprocess_write(struct subprocess *t)
 		return;
 	n = t->input.n ? write(t->child.in, t->input.p, t->input.n) : 0;
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		subprocess_close_input(
-			t); /* it does not listen, which it may */
+		subprocess_close_input(t); /* it may have closed its stdin */
 		return;
 	}
 	if (n > 0)

@@ -29,13 +29,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
-#define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
+#define FLUSH_MS      3000 /* for the last report, with a supervisor */
+#define FLUSH_AWAY_MS 500  /* and without one: the row will be found */
 #define GC_AGE_MS     600000
-#define GC_RUNS       16 /* of an agent, between two times that they call gc */
+#define GC_RUNS       16 /* between two calls of gc for an agent */
 #define GC_MAX        1024
 
-/* Our own session and group, nothing inherited but the log. */
+/* Creates our own session and process group; only the log is inherited. */
 static int detach_process(struct err *e)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -46,12 +46,12 @@ static int detach_process(struct err *e)
 		return err_errno_set(e, "/dev/null");
 	if (null > 2)
 		close(null);
-	(void)setsid(); /* fails only if we lead one already */
+	(void)setsid(); /* fails only if we are the leader already */
 	return tree_own(e);
 }
 
 /* First the agent's system prompt, if the session does not have it, and the
- * user's message, once for all attempts; then that we begin. */
+ * user's message, once for all attempts; then run_started. */
 static int commit_start(struct run *r, struct err *e)
 {
 	const struct msg_start *s = r->start;
@@ -138,7 +138,7 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 	return rc;
 }
 
-/* Nothing was done and nobody waits: so this needs no farewell. */
+/* No side effects yet, so exit without reporting. */
 static void wait_at_start_barrier(int *barrier)
 {
 	char go;
@@ -152,8 +152,8 @@ static void wait_at_start_barrier(int *barrier)
 	*barrier = -1;
 }
 
-/* What a spare has prepared goes into it, or is given up. A kept worker has its
- * sandbox. */
+/* Uses the prepared sandbox of a preforked worker, or drops it. A reused worker
+ * has its sandbox. */
 static void begin_sandbox(struct run *r)
 {
 	struct err ignored; /* drive() reports it */
@@ -169,14 +169,14 @@ static void begin_sandbox(struct run *r)
 		confine_begin(r);
 }
 
-/* Opens the file and drives, until there is an end. */
+/* Opens the file and runs the driver, until there is an end. */
 static void drive_run(struct run *r, int barrier, struct run_end *end)
 {
 	struct err e = {0};
 	int rc = fault_point(FAULT_worker_before_open, &e);
 
 	begin_sandbox(r);
-	if (r->start->schema_version == 0) /* the file would be made */
+	if (r->start->schema_version == 0) /* the file would be created */
 		wait_at_start_barrier(&barrier);
 	if (rc == 0)
 		rc = transcript_open(&r->transcript, r->start, r->link, &e);
@@ -194,11 +194,14 @@ static void drive_run(struct run *r, int barrier, struct run_end *end)
 		rc = fault_point(FAULT_worker_started, &e);
 	if (rc == 0)
 		rc = drive(r, end, &e);
-	if (rc)
+	if (rc && r->transcript.writer.other_workspace)
+		set_end(end, REASON_session_workspace,
+			r->transcript.writer.workspace);
+	else if (rc)
 		set_end(end, reason_of(&e), e.text);
 }
 
-/* Whether the driver alone decided about the end. */
+/* Whether the driver alone decided the end. */
 static bool is_own(const struct run_end *end)
 {
 	const char *outcome = reason_outcome(end->reason);
@@ -207,8 +210,9 @@ static bool is_own(const struct run_end *end)
 	       (!strcmp(outcome, "failed") || !strcmp(outcome, "succeeded"));
 }
 
-/* Somebody's wish comes before what the driver made of it, unless it was done
- * by then. Nothing may be left running, or the run has not ended. */
+/* A requested end overrides the result of the driver unless the driver had
+ * already completed. All processes must have exited, or the run has not
+ * ended. */
 static int decide_end(struct run *r, struct run_end *end, struct err *e)
 {
 	int64_t grace = r->start->grace_ms;
@@ -222,7 +226,8 @@ static int decide_end(struct run *r, struct run_end *end, struct err *e)
 	oom_classify(r, end);
 	if (r->workspace && workspace_is_lost(r->workspace) && is_own(end))
 		set_end(end, REASON_mount_lost, WORKSPACE_LOST);
-	if (run_ending(r) || end->reason != REASON_completed)
+	if (run_ending(r) || end->reason != REASON_completed ||
+	    r->start->is_ephemeral == 1)
 		r->idle_ms = 0;
 	if (r->idle_ms == 0 && r->held)
 		r->driver->release(r);
@@ -279,7 +284,7 @@ static void report_end(struct run *r, const struct run_end *end)
 	(void)ipc_client_report(r->link, &m, &e);
 }
 
-/* Until the supervisor has acknowledged the end. */
+/* Waits until the supervisor has acknowledged the end. */
 static void await_acknowledgement(struct run *r)
 {
 	struct err ignored; /* the supervisor finds the row */
@@ -290,8 +295,8 @@ static void await_acknowledgement(struct run *r)
 			       &ignored);
 }
 
-/* Ends the processes, keeps what the run has to leave behind, and gives the
- * workspace back, in this order; or keeps that for the session's next run. */
+/* Ends the processes, stores the outputs of the run, and closes the workspace,
+ * in this order; or keeps them for the session's next run. */
 static int clean_up_run(struct run *r, struct run_end *end, struct err *e)
 {
 	struct err why;
@@ -309,8 +314,8 @@ static int clean_up_run(struct run *r, struct run_end *end, struct err *e)
 	return rc;
 }
 
-/* The end is committed before it is told. If it cannot be, what is told is
- * that, and the exit status says so too. */
+/* The end is committed before it is reported. If it cannot be, the report and
+ * the exit status state that. */
 static int end_attempt(struct run *r, struct run_end *end)
 {
 	struct err e = {0};
@@ -318,6 +323,8 @@ static int end_attempt(struct run *r, struct run_end *end)
 
 	if (rc)
 		set_end(end, REASON_internal, e.text);
+	else if (end->reason == REASON_session_workspace)
+		r->idle_ms = 0; /* nothing was written, nothing is to be */
 	else if (!r->transcript.open)
 		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
 	else if (end->reason != REASON_stale && end->reason != REASON_refused)
@@ -334,8 +341,7 @@ static int end_attempt(struct run *r, struct run_end *end)
 	return rc ? err_exit_status(e.code) : 0;
 }
 
-/* No agent's file fills up with data that nothing refers to. An error of this is
- * not an error of the run. */
+/* Collects garbage in the agent file. A failure does not affect the run. */
 static void gc_some(struct run *r)
 {
 	struct transcript *j = &r->transcript;
@@ -372,8 +378,8 @@ static int attempt(struct run *r, int barrier)
 	return status;
 }
 
-/* What is left is memory, descriptors and the link's thread: the kernel takes
- * them back faster than we could. A build that looks for leaks goes on. */
+/* The kernel frees memory, descriptors and the IPC thread faster than we could.
+ * A build with leak detection frees them. */
 static void exit_at_once(int status)
 {
 #ifndef SKEP_FAULTS
@@ -383,10 +389,10 @@ static void exit_at_once(int status)
 #endif
 }
 
-/* The run that it was started for, and those that follow it. */
+/* The run for which it was started, and the next ones. */
 static int attempts(const struct msg_start *start, int barrier, struct err *e)
 {
-	struct err ignored; /* the supervisor sees what is left */
+	struct err ignored; /* the supervisor handles the rest */
 	struct run r;
 	int status;
 
@@ -404,8 +410,8 @@ static int attempts(const struct msg_start *start, int barrier, struct err *e)
 	return status;
 }
 
-/* Becomes the program that has the driver; the message is given once more, for
- * what it was read from may be a pipe. Returns only if that fails. */
+/* Executes the program that has the driver; the message is passed again, since
+ * it may have come from a pipe. Returns only if that fails. */
 static int become(const char *driver, const struct msg_start *start,
 		  struct err *e)
 {
@@ -427,14 +433,15 @@ static int become(const char *driver, const struct msg_start *start,
 	return err_errno_set(e, "%s", path);
 }
 
-/* A spare that is not needed has done nothing, and needs no farewell either. */
+/* A preforked worker without a run has done nothing, so it exits without
+ * reporting. */
 static int await_start(int fd, bool gated, struct arena *a,
 		       struct msg_start *start, struct err *e)
 {
 	struct stat st;
 
 	if (gated && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
-		namespaces_prepare(); /* first: it is a fork */
+		namespaces_prepare(); /* first: it forks */
 		prefault();
 	}
 	if (start_from_fd(fd, a, start, e) == 0)
@@ -452,7 +459,8 @@ int worker_main(int start_fd, int barrier_fd, worker_named *named)
 	int status;
 
 	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
-	mallopt(M_ARENA_MAX, 1); /* the link's thread needs none of its own */
+	mallopt(M_ARENA_MAX, 1); /* the IPC thread needs no stack of its own
+				  * size */
 	(void)await_start(start_fd, barrier_fd >= 0, &a, &start, &e);
 	mark(MARK_message_read);
 	if (e.code == ERR_OK && named)

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A command that waits, as JSON: it must outlive the thread's copy. */
+/* A queued command, as JSON: it must outlive the copy of the thread. */
 struct commands_note {
 	struct commands_note *next;
 	size_t n;
@@ -58,7 +58,7 @@ static void wake(struct commands *c)
 	(void)!write(c->fd, &one, sizeof one);
 }
 
-/* With the lock. */
+/* With the lock held. */
 static void request_end(struct commands *c, enum reason reason, const char *why)
 {
 	if (c->ending)
@@ -84,7 +84,8 @@ static struct commands_note *note_of(const struct msg *m)
 	struct commands_note *n = NULL;
 	struct err e;
 
-	if (msg_encode(m, &b, &e) == 0) { /* it was decoded: always */
+	if (msg_encode(m, &b, &e) == 0) { /* it was decoded, so this always
+					   * succeeds */
 		n = malloc(sizeof *n + b.n);
 		if (!n)
 			abort();
@@ -95,7 +96,7 @@ static struct commands_note *note_of(const struct msg *m)
 	return n;
 }
 
-/* With the lock. */
+/* With the lock held. */
 static void add_note(struct commands *c, const struct msg *m)
 {
 	struct commands_note **at = &c->notes;

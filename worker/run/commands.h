@@ -12,14 +12,13 @@
 #include <stdint.h>
 
 /*
- * What others want of a run, between the threads that hear it (the link, a
- * signal) and the one that works. Whoever wants the run to end says so once,
- * with a reason; the first reason stays. The working thread polls commands_fd,
- * and looks.
+ * Commands to a run, between the threads that receive them (IPC, signals) and
+ * the main thread. A request to end the run has a reason; the first one is
+ * kept. The main thread polls commands_fd.
  */
 struct commands {
 	pthread_mutex_t lock;
-	int fd; /* eventfd; readable when there is something to look at */
+	int fd; /* eventfd; readable if there is a command */
 	struct commands_note *notes;
 	bool ending;
 	enum reason reason;
@@ -32,25 +31,26 @@ int commands_init(struct commands *c, struct err *e);
 void commands_fini(struct commands *c);
 void commands_reset(struct commands *c); /* no request is left */
 
-/* From any thread. A cancel or stop makes the run end; anything else waits for
- * commands_next. */
+/* From any thread. A cancel or stop requests the end of the run; other commands
+ * wait for commands_next. */
 void commands_command(struct commands *c, const struct msg *m);
 void commands_end(struct commands *c, enum reason reason, const char *why);
 
-/* The database whose work the end of the run shall interrupt; NULL: none. Once
- * this returns, nothing interrupts the one that was guarded before. */
+/* The database whose current operation the end of the run interrupts; NULL:
+ * none. After this returns, the previous one is not interrupted. */
 void commands_guard(struct commands *c, struct sql *db);
 
 bool commands_ending(struct commands *c);
 
-/* Why; `why` has room for COMMANDS_WHY bytes. Only when it is ending. */
+/* The reason; `why` has room for COMMANDS_WHY bytes. Only if the end was
+ * requested. */
 #define COMMANDS_WHY 256
 enum reason commands_reason(struct commands *c, char *why, int64_t *grace_ms);
 
-/* Takes the oldest command that waits, its texts in a: 1, or 0 for none. */
+/* Removes the oldest queued command, with its texts in a: 1, or 0 for none. */
 int commands_next(struct commands *c, struct arena *a, struct msg *m);
 
-/* Makes commands_fd quiet until something new comes; then look at everything. */
+/* Resets commands_fd until something new arrives; then check everything. */
 void commands_quiet(struct commands *c);
 
 #endif

@@ -13,12 +13,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define RECORDS   500  /* of one attempt */
-#define LINE_KEPT 4096 /* bytes of a line that are kept */
+#define RECORDS   500  /* per attempt */
+#define LINE_KEPT 4096 /* stored bytes of a line */
 #define NS_PER_US 1000
 #define NS_PER_MS 1000000
 
-/* What the host wants kept of an agent for which nobody has said it. */
+/* The setting of the host, for an agent without its own. */
 static int64_t kept(const struct run *r)
 {
 	return r->start->diagnostics > 0 ? r->start->diagnostics : 0;
@@ -139,7 +139,7 @@ void diagnose_end(struct run *r, const struct run_end *end)
 
 	if (r->records == 0)
 		return;
-	r->records = 1; /* the end is told, however much there was */
+	r->records = 1; /* the end is always recorded */
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &below);
 	json_begin_object(&b);

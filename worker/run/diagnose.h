@@ -5,22 +5,22 @@
 #include <stdint.h>
 
 /*
- * Records for whoever hunts a fault of a run: rows of the agent's file, read
- * with `skep diagnostic export`. Off unless skep.json (agent.diagnostics) or
- * the file itself (`skep diagnostic limit`) wants them. There are at most some
- * hundred of an attempt, and one that cannot be written is dropped: they never
- * hurt the run. What may be a secret (values of the environment) is not put in.
+ * Diagnostic records of a run: rows of the agent file, read with `skep
+ * diagnostic export`. Off unless skep.json (agent.diagnostics) or the file
+ * itself (`skep diagnostic limit`) enables them. There are at most a few
+ * hundred per attempt, and a record that cannot be written is dropped, so they
+ * never affect the run. Possible secrets (values of the environment) are left
+ * out.
  *
- * Areas: "worker" (who works, with which settings, how long the start took),
- * "command" (what was started, or why it could not be), "line" (what a driver
- * could not make sense of), "output" (what was left out), "end" (outcome, time,
- * memory).
+ * Areas: "worker" (versions, settings, duration of the start), "command" (what
+ * was started, or why it failed), "line" (lines that a driver could not parse),
+ * "output" (what was left out), "end" (outcome, time, memory).
  */
 struct run;
 struct run_end;
 struct child_spec;
 
-/* Once the ledger is open. */
+/* Call it after the transcript was opened. */
 void diagnose_begin(struct run *r);
 
 /* why NULL: it was started. */

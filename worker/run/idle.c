@@ -8,9 +8,9 @@
 #include <poll.h>
 
 #define NS_PER_MS 1000000
-#define SPARE_MS  2000 /* the supervisor's clock comes first */
+#define SPARE_MS  2000 /* the time-out of the supervisor comes first */
 
-/* 1: it is the next run now; 0: nothing was said that matters; -1. */
+/* Returns 1 if there is a next run, 0 if not yet, or -1. */
 static int begin_next_run(struct run *r)
 {
 	struct arena a = {0};

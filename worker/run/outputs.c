@@ -16,7 +16,7 @@ static int add_piece(void *arg, const void *p, size_t n, struct err *e)
 	return artifact_write(arg, p, n, e);
 }
 
-/* A file that is there becomes an artifact; one that is not is no error yet. */
+/* An existing file becomes an artifact; a missing one is not an error yet. */
 static int collect_output(struct run *r, struct files *s, const char *path,
 			  struct err *e)
 {
@@ -73,7 +73,7 @@ static int check_required(struct run *r, const cJSON *list, struct err *e)
 				       paths, n, e);
 }
 
-/* A driver that needed no workspace may still have been given a directory. */
+/* A driver that needs no workspace may still have a directory. */
 static void open_output(struct run *r, struct files *s)
 {
 	const struct msg_start *m = r->start;
@@ -118,7 +118,7 @@ int outputs_collect(struct run *r, struct run_end *end, struct err *e)
 		return -1;
 	rc = collect_outputs(r, declared, e);
 	cJSON_Delete(declared);
-	/* a run that ended badly keeps its own reason */
+	/* a run that failed keeps its own reason */
 	if (rc && end->reason == REASON_completed &&
 	    (e->code == ERR_INVALID || e->code == ERR_DENIED)) {
 		end->reason = REASON_artifact_missing;

@@ -4,18 +4,19 @@
 #include "worker/driver/driver.h"
 
 /*
- * What a run has to leave behind. An agent's definition may say
+ * Outputs of a run. The definition of an agent may contain
  *
  *   "artifacts": {"keep": ["notes.md"], "required": ["report.md"]}
  *
- * with paths below the workspace. When the driver is done and its processes are
- * gone, each such file that is there becomes a run artifact under its path; a
- * required one that is neither there nor an artifact already makes the run fail
- * (artifact_missing), whatever the command's exit code said. A path that leads
- * out of the workspace, by .. or a link, is refused.
+ * with paths below the workspace. When the driver has ended and its processes
+ * have exited, each such file becomes a run artifact under its path. If a
+ * required one is neither a file nor an artifact already, the run fails
+ * (artifact_missing), regardless of the exit status of the command. A path that
+ * leaves the workspace, by .. or a symbolic link, is rejected.
  */
 
-/* Changes *end if the contract is broken; -1 if it cannot be told. */
+/* Changes *end if a required output is missing; -1 if that cannot be
+ * determined. */
 int outputs_collect(struct run *r, struct run_end *end, struct err *e);
 
 #endif

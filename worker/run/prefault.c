@@ -7,16 +7,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_READ /* Linux 5.14; an older one refuses, which is well */
+#ifndef MADV_POPULATE_READ /* Linux 5.14; older kernels reject it, which is
+			    * harmless */
 #define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define HEAP_ROOM   (320u << 10) /* what opening a file and a first commit take */
+#define HEAP_ROOM \
+	(320u << 10) /* needed to open a file and for the first
+				  * commit */
 #define STACK_ROOM  (64u << 10)
-#define MAPPING_MAX (8ul << 20) /* more is room that somebody reserved */
+#define MAPPING_MAX (8ul << 20) /* more than this is reserved space */
 
-/* Memory that the heap keeps when it is free. */
+/* Memory that the heap keeps when it is freed. */
 static void touch_heap(void)
 {
 	char *room;
@@ -29,7 +32,7 @@ static void touch_heap(void)
 	free(room);
 }
 
-/* A line of /proc/self/maps: what is ours to write is copied, programs are
+/* A line of /proc/self/maps: writable private memory is copied, programs are
  * mapped. */
 static void touch_mapping(const char *line)
 {

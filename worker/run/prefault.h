@@ -3,8 +3,8 @@
 
 /*
  * A process that was just forked shares its memory with its parent: the first
- * touch of each page is a fault, and a run's first commit has two hundred of
- * them. A worker that has time to wait takes them beforehand.
+ * access to each page is a fault, and the first commit of a run has two hundred
+ * of them. A worker that waits for a run takes these faults in advance.
  */
 void prefault(void);
 

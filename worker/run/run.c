@@ -43,7 +43,7 @@ void run_read_signals(struct run *r)
 static void report_applied(struct run *r, int64_t id, const char *refusal)
 {
 	struct msg m = {.type = MSG_TYPE_APPLIED};
-	struct err ignored; /* the row stays pending, and comes again */
+	struct err ignored; /* the row stays pending, and is sent again */
 
 	m.u.applied.id = id;
 	m.u.applied.refusal = refusal;
@@ -71,16 +71,16 @@ static int set_paused(struct run *r, bool paused, struct err *e)
 	return transcript_add_body(&r->transcript, "status", &b, e);
 }
 
-/* Ends the body, and commits it under a key that makes a repeat harmless. It is
- * on the disk before the supervisor learns of it: a command that was confirmed is
- * not sent again, and a question is shown to a person. */
+/* Ends the body, and commits it under a key that makes a repetition harmless.
+ * It is on disk before it is reported to the supervisor: a confirmed command is
+ * not sent again, and a question is shown to a user. */
 static int commit_texts(struct run *r, const char *type, const char *key,
 			struct buf *body, struct err *e)
 {
 	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
 
 	json_end_object(body);
-	ev.body = body->p; /* which that may have moved */
+	ev.body = body->p; /* which it may have moved */
 	if (buf_ok(body, type, e))
 		return -1;
 	return transcript_add(&r->transcript, &ev, 1, NULL, e) ||
@@ -173,7 +173,7 @@ static int attend(struct run *r, struct err *e)
 	return rc;
 }
 
-/* Nothing happens in a pause, or while a person thinks. */
+/* Nothing happens during a pause, or while a user is asked. */
 static bool may_idle(struct run *r)
 {
 	int phase = atomic_load(&r->phase);
@@ -216,9 +216,9 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 	return ms > 0 ? ms : 0;
 }
 
-/* Waits as poll does. A wait that lasts is used to bring the search index of the
- * session up to date, a batch at a time; without it, the first search does all
- * of that while a person waits. */
+/* Waits as poll does. A long wait is used to update the search index of the
+ * session, one batch at a time; otherwise the first search would do all of that
+ * while a user waits. */
 static int poll_and_index(struct run *r, struct pollfd *fds, unsigned n,
 			  int64_t ms)
 {

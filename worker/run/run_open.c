@@ -11,19 +11,19 @@
 
 #define NS_PER_MS     1000000
 #define LOST_AFTER_MS 2000
-#define QUIET_MS      20 /* the first commit is not to wait for our hello */
+#define QUIET_MS      20 /* the first commit does not wait for our hello */
 #define ENDING_MS     20 /* less than the supervisor's REPORT_MARGIN_MS */
 
-/* Only an end that takes long is reported: most are over by then, and the report
- * of the end would wait for the acknowledgement of this one. */
+/* Only an end that takes long is reported: most have ended by then, and the
+ * report of the end would wait for the acknowledgement of this one. */
 static void report_if_slow(struct run *r)
 {
 	if (r->link)
 		ipc_client_heartbeat_in(r->link, ENDING_MS);
 }
 
-/* Called by the working thread, and on_command by the link's. Each writes before
- * it reads what the other one writes, so that one of them sees both. */
+/* Called by the main thread, and on_command by the IPC thread. Each writes
+ * before it reads what the other one writes, so that one of them sees both. */
 void run_set_ending(struct run *r)
 {
 	if (atomic_exchange(&r->phase, RUN_ENDING) != RUN_ENDING &&
@@ -94,7 +94,8 @@ static int open_link(struct run *r, struct err *e)
 	return ipc_client_open(&r->link, &config, e);
 }
 
-/* Blocked before the link's thread starts, so that they come to us alone. */
+/* Blocked before the IPC thread starts, so that only the main thread gets
+ * them. */
 static int catch_signals(struct run *r, struct err *e)
 {
 	sigset_t ours;
@@ -110,7 +111,7 @@ static int catch_signals(struct run *r, struct err *e)
 	return r->signals < 0 ? err_errno_set(e, "signalfd") : 0;
 }
 
-/* What is new with every run of the process. */
+/* Values that are new with every run of the process. */
 static void begin_run(struct run *r, const struct msg_start *start)
 {
 	r->start = start;

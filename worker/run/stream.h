@@ -5,10 +5,9 @@
 #include "worker/run/transcript.h"
 
 /*
- * Texts that grow: messages of the assistant whose parts stream in, several at
- * a time, told apart by a name that the driver gives them. Each is one event
- * with one part; chunks are gathered and committed together
- * (schema/agent/transcript/part.h).
+ * Growing texts: messages of the assistant whose parts stream, several at a
+ * time, identified by a name from the driver. Each is one event with one part;
+ * chunks are collected and committed together (schema/agent/transcript/part.h).
  */
 #define STREAM_MAX  16
 #define STREAM_NAME 64
@@ -22,18 +21,18 @@ struct stream {
 	} slots[STREAM_MAX];
 };
 
-/* Adds text to the part `name` of a kind ("text", "reasoning"), begun by its
- * first chunk. ERR_FULL when too many are open. */
+/* Adds text to the part `name` of a kind ("text", "reasoning"); the first chunk
+ * creates it. ERR_FULL if too many are open. */
 int stream_add(struct stream *s, const char *name, const char *kind,
 	       const char *text, struct err *e);
 
-/* "done", "error", "aborted". A name that is not open is left alone. */
+/* "done", "error", "aborted". A name that is not open is ignored. */
 int stream_end(struct stream *s, const char *name, const char *state,
 	       struct err *e);
 int stream_end_all(struct stream *s, const char *state, struct err *e);
 
-/* Commits what has waited long enough; *wait_ms is lowered to the next time
- * that this should be called. */
+/* Commits text that has waited long enough; *wait_ms is lowered to the time of
+ * the next call. */
 int stream_flush(struct stream *s, int64_t *wait_ms, struct err *e);
 
 #endif

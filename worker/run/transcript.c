@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An agent's WAL that is left for its next run. */
+/* The WAL that is left for the next run of the agent. */
 #define WAL_KEPT (256 << 10)
 
-/* A file that the registry has no schema of yet is made by its first run. */
+/* A file without a schema in the registry is created by its first run. */
 static int open_agent_file(struct transcript *j, const struct msg_start *s,
 			   struct err *e)
 {
@@ -64,7 +64,13 @@ static int open_session(struct transcript *j, const struct msg_start *s,
 			struct err *e)
 {
 	struct writer_run run = {
-		.run_id = s->run, .attempt = s->attempt, .epoch = s->epoch};
+		.run_id = s->run,
+		.attempt = s->attempt,
+		.epoch = s->epoch,
+		.workspace = strcmp(s->workspace_mode, "disk") ? s->namespace
+							       : NULL,
+		.session_workspace = s->session_workspace,
+	};
 
 	if (rewind_before(j, s, e) ||
 	    writer_open(&j->writer, &j->file, s->session, &run, e))
@@ -111,7 +117,7 @@ void transcript_leave(struct transcript *j)
 		transcript_close(j);
 }
 
-/* A hint: if it cannot be given, the row is found without it. */
+/* A hint: if it cannot be sent, the row is found without it. */
 static void hint(struct transcript *j, const struct msg *m)
 {
 	struct err ignored;
@@ -184,7 +190,7 @@ int transcript_add(struct transcript *j, const struct event_new *ev, size_t n,
 		refs = own;
 	}
 	rc = writer_stream(&j->writer, ev, n, refs, e);
-	if (rc && e->code == ERR_CANCELED) /* an end must lose nothing */
+	if (rc && e->code == ERR_CANCELED) /* the end must not lose anything */
 		rc = writer_stream(&j->writer, ev, n, refs, e);
 	if (rc == 0)
 		send_hints(j, ev, n, refs);

@@ -10,15 +10,15 @@
 #include <stdatomic.h>
 
 /*
- * What the worker writes: the agent's file, the session's transcript, and a hint
- * to the supervisor after each commit. Truth is what is committed; a hint that
- * is lost costs time only. Used by the working thread alone, but for the
- * numbers that the link's thread reads.
+ * What the worker writes: the agent file, the transcript of the session, and a
+ * hint to the supervisor after each commit. Rows are authoritative; a lost hint
+ * costs only time. Used only by the main thread, except for the numbers that
+ * the IPC thread reads.
  */
 struct transcript {
 	struct agent_file file;
 	struct writer writer;
-	struct ipc_client *link; /* borrowed; NULL: nobody wants hints */
+	struct ipc_client *link; /* borrowed; NULL: no hints */
 	bool open;
 	int64_t first;           /* last event before this attempt */
 	_Atomic int64_t seq;     /* last event */
@@ -30,50 +30,50 @@ struct transcript {
 	char model[128];
 };
 
-/* Opens the file, and changes nothing in it (one that is not there is made). */
+/* Opens the file without changing it (a missing one is created). */
 int transcript_open(struct transcript *j, const struct msg_start *s,
 		    struct ipc_client *link, struct err *e);
 
-/* Then the session for this attempt, and closes as aborted what an earlier
- * attempt left half done. If it fails, the file is closed again. */
+/* Opens the session for this attempt, and closes parts that an earlier attempt
+ * left open, as aborted. If it fails, the file is closed again. */
 int transcript_begin(struct transcript *j, const struct msg_start *s,
 		     struct err *e);
 void transcript_close(struct transcript *j);
 
-/* Before the process exits: closes the file if that does more than to free
+/* Before the process exits: closes the file if that does more than free
  * memory. */
 void transcript_leave(struct transcript *j);
 
-/* Commits n events together. With refs NULL nobody wants to know where. */
+/* Commits n events together. refs may be NULL. */
 int transcript_add(struct transcript *j, const struct event_new *ev, size_t n,
 		   struct event_ref *refs, struct err *e);
 
-/* Waits until everything committed so far is on the disk. For what precedes an
- * effect that a person or another program sees: a question, the confirmation of
- * a command, a tool call that must not be repeated. */
+/* Waits until everything committed so far is on disk. Call it before an effect
+ * that a user or another program sees: a question, the confirmation of a
+ * command, a tool call that must not be repeated. */
 int transcript_sync(struct transcript *j, struct err *e);
 
-/* The agent's system prompt, as an event before what is said under it. The same
- * one as the session has already adds nothing. */
+/* Adds the agent's system prompt as an event before the messages that it
+ * applies to, unless the session already has the same one. */
 int transcript_system(struct transcript *j, const char *text, struct err *e);
 
-/* One event without a key. Frees the body. */
+/* Adds one event without a key. Frees the body. */
 int transcript_add_body(struct transcript *j, const char *type,
 			struct buf *body, struct err *e);
 
-/* One event with a single member, "text". */
+/* Adds one event with a single member, "text". */
 int transcript_add_text(struct transcript *j, const char *type, struct err *e,
 			const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* To be called after a change of a part: tells the supervisor. */
+/* Call it after a change of a part: sends a hint. */
 void transcript_changed(struct transcript *j);
 
-/* One batch of the session's search index, if that is behind: 1 if there may be
- * more, 0 otherwise. A failure is logged, and the next search does the work. */
+/* Updates one batch of the search index of the session: 1 if there may be more,
+ * else 0. A failure is logged, and the next search does the work. */
 int transcript_index(struct transcript *j);
 
-/* The last event and the status of the run, on the disk. */
+/* Commits the last event and the status of the run to disk. */
 int transcript_end(struct transcript *j, const struct event_new *last,
 		   enum reason reason, struct err *e);
 

@@ -1,11 +1,11 @@
 /*
  * skep-spawner: the process that starts workers and the shims of plugins. It is
- * small, has one thread and takes no memory as it goes, so that forking it costs
- * the same at the thousandth worker as at the first. It ends with skepd (by
- * signal of the kernel, so that no worker can appear after skepd is gone);
- * workers live on.
+ * small, has one thread and its memory does not grow, so that forking it costs
+ * the same for the thousandth worker as for the first. It exits with skepd (by
+ * a signal of the kernel, so that no worker can start after skepd has died);
+ * workers continue.
  *
- * As child subreaper it inherits what a dying worker leaves behind.
+ * As a child subreaper it inherits the processes that a dead worker leaves.
  */
 #include "ipc/spawn.h"
 
@@ -34,18 +34,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *marker; /* where the environment says SPAWN_MARKER=… */
-static char *title;  /* what ps shows */
+static char *marker; /* position of SPAWN_MARKER=… in the environment */
+static char *title;  /* name in ps */
 static size_t title_room;
 
-#define GATE_FD     3 /* of a worker that waits */
+#define GATE_FD     3 /* of a preforked worker */
 #define WORKER_NAME "skep-worker"
 static char worker_name[] = WORKER_NAME, shim_name[] = SHIM_NAME;
 
 /* --- packets ---------------------------------------------------------- */
 
-/* Sends a packet, with a descriptor unless fd is -1. skepd being gone is seen
- * by the next receive. */
+/* Sends a packet, with a descriptor unless fd is -1. If skepd has died, the
+ * next receive fails. */
 static void send_spawn_event(const struct spawn_event *t, int fd)
 {
 	union {
@@ -71,7 +71,7 @@ static void send_spawn_event(const struct spawn_event *t, int fd)
 		;
 }
 
-/* The next request and its descriptors, or -1. False: the end. */
+/* Receives the next request and its descriptors, or -1. False: the end. */
 static bool hear(struct spawn_request *ask, int fds[SPAWN_PASSED])
 {
 	union {
@@ -101,7 +101,7 @@ static bool hear(struct spawn_request *ask, int fds[SPAWN_PASSED])
 
 /* --- the worker ------------------------------------------------------- */
 
-/* A cgroup of its own, if one can be had: its directory, or -1. */
+/* Creates its cgroup, if possible: returns the directory, or -1. */
 static int make_cgroup(const char *dir)
 {
 	if (!dir[0] || (mkdir(dir, 0755) && errno != EEXIST))
@@ -110,10 +110,10 @@ static int make_cgroup(const char *dir)
 }
 
 /*
- * fork(2) into a cgroup. To move a process there afterwards would wait for all
- * CPUs, for milliseconds. The C library keeps the thread's id at an address
- * that the kernel knows too; the child's has to be put there, as fork does.
- * -1 with ENOSYS where the kernel cannot do it.
+ * fork(2) into a cgroup. Moving a process there afterwards would wait for all
+ * CPUs, for milliseconds. The C library stores the id of the thread at an
+ * address that the kernel knows too; that of the child has to be stored there,
+ * as fork does. -1 with ENOSYS if the kernel does not support it.
  */
 static pid_t fork_into(int cgroup)
 {
@@ -132,8 +132,8 @@ static pid_t fork_into(int cgroup)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-/* The names of this process: in its environment, and in ps. A spare learns its
- * run later than others. */
+/* Sets the names of this process: in its environment, and in ps. A preforked
+ * worker gets its run later. */
 static void take_name(const char *run)
 {
 	snprintf(marker, SPAWN_RUN, "%s", run);
@@ -158,8 +158,8 @@ static void exit_spawner(char *name, const char *run)
 static void become_worker(const struct spawn_request *ask, const int *fds)
 	__attribute__((noreturn));
 
-/* The worker is this very program: nothing has to be loaded, and most of it is
- * warm. What it must not see of us is closed; what names it is changed. */
+/* The worker is the same program: nothing has to be loaded, and most pages are
+ * in memory. Descriptors of the spawner are closed, and names are changed. */
 static void become_worker(const struct spawn_request *ask, const int *fds)
 {
 	exit_spawner(worker_name, ask->run);
@@ -168,7 +168,8 @@ static void become_worker(const struct spawn_request *ask, const int *fds)
 		_exit(71);
 	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
 	cgroup_join(ask->limits, ask->cgroup);
-	/* skepd finds and removes what a spare leaves by its unified cgroup */
+	/* skepd finds and removes the cgroups of a preforked worker through its
+	 * unified cgroup */
 	if (ask->cgroup[0] && id_is(ID_PREFORK, ask->run))
 		cgroup_enter_early();
 	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
@@ -188,7 +189,7 @@ static pid_t start_process(const struct spawn_request *ask, const int *fds,
 	pid_t pid;
 
 	cgroup_set(ask->limits);
-	/* Before the fork: the child is marked from its first moment. */
+	/* Before the fork, so that the child has the marker from its start. */
 	snprintf(marker, SPAWN_RUN, "%s", ask->run);
 	pid = fork_into(cgroup);
 	event->in_cgroup = pid > 0;
@@ -222,7 +223,7 @@ static void spawn(const struct spawn_request *ask, const int *fds)
 	else
 		pid = start_process(ask, fds, &event);
 	if (pid > 0) {
-		/* Not reaped yet, so the number is still its own. */
+		/* Not reaped yet, so its pid is not reused. */
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		proc_stat(pid, &st);
 		event.kind = SPAWN_STARTED;
@@ -258,8 +259,8 @@ static void close_passed(const int *fds)
 			close(fds[i]);
 }
 
-/* Compiled once, and every worker has it. One that cannot be had is the trouble
- * of those that want it. */
+/* Compiled once, and inherited by every worker. A failure is reported by the
+ * workers that need it. */
 static void prepare_filters(void)
 {
 	struct err e;
@@ -297,7 +298,7 @@ int main(int argc, char **argv)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
-	signal(SIGINT, SIG_IGN); /* a terminal's; skepd decides */
+	signal(SIGINT, SIG_IGN); /* of a terminal; skepd decides */
 	fds[1].fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	fcntl(SPAWN_FD, F_SETFD, FD_CLOEXEC);
 	for (;;) {

@@ -25,7 +25,7 @@
 #define NO_STATUS (-1)
 #define NS_PER_MS 1000000
 
-/* After the end of skepd no process receives it. */
+/* After the exit of skepd no process receives it. */
 static void send_event(const struct shim_event *event)
 {
 	(void)!send(EVENTS, event, sizeof *event, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -43,12 +43,13 @@ static void send_refusal(const struct err *e)
 
 /* --- the command ------------------------------------------------------ */
 
-/* As a shell finds it, but a file that is no program is not given to sh. */
+/* Finds it as a shell does, but a file that is not a program is not passed to
+ * sh. */
 static void execute(char **argv)
 {
 	const char *dirs = getenv("PATH");
 	char path[PATH_MAX];
-	int worth = ENOENT; /* what is said in the end */
+	int worth = ENOENT; /* text of the last event */
 
 	if (strchr(argv[0], '/')) {
 		(void)execv(argv[0], argv);
@@ -78,7 +79,7 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The service manager of skepd expects notifications from skepd alone. */
+/* The service manager of skepd expects notifications from skepd only. */
 static void set_environment(const struct plugin_start *s)
 {
 	unsetenv("NOTIFY_SOCKET");
@@ -102,8 +103,9 @@ static bool enter_sandbox(const struct birth *b)
 	       (!b->box || sandbox_enforce(b->box) == 0);
 }
 
-/* Leads a session of its own, and is killed if the shim is. In a PID namespace
- * the shim has no number. The memory is the shim's: system calls only. */
+/* Leads its own session, and is killed if the shim is. In a PID namespace the
+ * pid of the shim is not visible. It shares the memory of the shim: system
+ * calls only. */
 static void become_plugin(void *arg)
 {
 	const struct birth *b = arg;
@@ -135,7 +137,7 @@ static int explain_failure(const struct plugin_start *s, int sys, struct err *e)
 			      : "");
 }
 
-/* Its pid, or -1. */
+/* Returns its pid, or -1. */
 static pid_t start_plugin(const struct plugin_start *s, struct err *e)
 {
 	struct birth b = {
@@ -151,7 +153,7 @@ static pid_t start_plugin(const struct plugin_start *s, struct err *e)
 	if (pid < 0)
 		err_errno_set(e, "cannot fork a plugin");
 	close(failed[1]);
-	if (pid > 0) /* closed by exec, or with the reason of its failure */
+	if (pid > 0) /* closed by exec, or contains the reason of its failure */
 		n = read(failed[0], &sys, sizeof sys);
 	close(failed[0]);
 	if (n <= 0)
@@ -174,7 +176,7 @@ static bool all_exited(pid_t plugin, int *status)
 	return empty;
 }
 
-/* A process of another user, or one that the kernel holds, stays. */
+/* A process of another user, or one in the kernel, stays. */
 static int end_all(void)
 {
 	int status;
@@ -186,7 +188,7 @@ static int end_all(void)
 	return 1;
 }
 
-/* Has SIGTERM come? All other signals only wake us. */
+/* Was SIGTERM received? All other signals only wake us. */
 static bool end_requested(int signals)
 {
 	struct signalfd_siginfo s;
@@ -197,7 +199,7 @@ static bool end_requested(int signals)
 	return told;
 }
 
-/* skepd sends nothing: what can be read is the end. */
+/* skepd sends nothing: if the socket is readable, it was closed. */
 static bool skepd_has_exited(void)
 {
 	struct pollfd events = {.fd = EVENTS, .events = POLLIN};
@@ -217,7 +219,7 @@ static int watch(pid_t plugin, int signals)
 	struct pollfd fds[2] = {{.fd = signals, .events = POLLIN},
 				{.fd = EVENTS, .events = POLLIN}};
 	int status = NO_STATUS;
-	int64_t end_ns = 0; /* 0: no end is near */
+	int64_t end_ns = 0; /* 0: no end was requested */
 
 	while (!all_exited(plugin, &status)) {
 		(void)poll(fds, 2, wait_ms(end_ns));
@@ -245,8 +247,8 @@ static void place_fds(const int fds[SHIM_FDS])
 	syscall(SYS_close_range, EVENTS + 1U, ~0U, 0U);
 }
 
-/* The plugin's ends of the pipes are its alone: their end is a sign. Its log
- * stays open for what end_all may have to say. */
+/* Only the plugin may have its ends of the pipes, since their end is detected.
+ * Its log stays open for messages of end_all. */
 static void close_pipes(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -256,7 +258,7 @@ static void close_pipes(void)
 	close(null);
 }
 
-/* The plugin is in its sandbox, and so is the shim from then on. */
+/* The plugin is in its sandbox, and so is the shim from now on. */
 static pid_t start_confined(struct plugin_start *s, struct err *e)
 {
 	set_environment(s);

@@ -6,11 +6,13 @@
 #include "lib/sandbox/sandbox.h"
 
 /*
- * What the shim of a plugin starts: the start message (ipc/plugin_shim.h) and
- * the sandbox that it describes. Texts are in the arena.
+ * The command that the shim of a plugin starts: the start message
+ * (ipc/plugin_shim.h) and the sandbox that it describes. Texts are in the
+ * arena.
  *
- * The sandbox is that of the commands of a run. The home of skep is hidden except
- * for the files in `shown`; it is still the current directory of the plugin.
+ * The sandbox is that of the commands of a run. The home of skep is hidden
+ * except for the files in `shown`; it is still the current directory of the
+ * plugin.
  */
 struct plugin_start {
 	struct arena arena;

@@ -79,7 +79,7 @@ int beneath_open(const struct beneath *b, const char *path, int flags,
 	return fd < 0 ? beneath_failed(path, e) : fd;
 }
 
-/* The directory of a path, which is there. */
+/* Opens the directory of a path, which must exist. */
 static int open_parent(const struct beneath *b, const char *path,
 		       const char **name, struct err *e)
 {
@@ -117,7 +117,7 @@ static bool ends_in_dots(const char *path)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* Makes the first n bytes of the path, directory by directory. */
+/* Creates the first n bytes of the path, directory by directory. */
 static int make_dirs(const struct beneath *b, const char *path, size_t n,
 		     struct err *e)
 {
@@ -150,7 +150,7 @@ int beneath_make_dir(const struct beneath *b, const char *path, struct err *e)
 	fd = beneath_open(b, path, O_PATH | O_DIRECTORY, 0, e);
 	if (fd >= 0)
 		close(fd);
-	return fd < 0 ? -1 : 0; /* a file may be there */
+	return fd < 0 ? -1 : 0; /* it may be a file */
 }
 
 int beneath_parent(const struct beneath *b, const char *path, bool make,

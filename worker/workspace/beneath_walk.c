@@ -13,11 +13,11 @@
 #define DEPTH_MAX 128
 #define NAMES_MAX 100000 /* in one directory */
 
-/* A directory on the way: its names, sorted, and how far we are. */
+/* A directory of the current path: its names, sorted, and the position. */
 struct level {
 	struct dirent **names;
 	int n, at;
-	size_t path; /* bytes of the walk's path that name it */
+	size_t path; /* length of its path */
 };
 
 struct walk {
@@ -37,7 +37,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* One that cannot be read is empty: it is shown, and what is beside it too. */
+/* An unreadable directory is treated as empty: it is listed, and the walk
+ * continues. */
 static void enter_directory(struct walk *w)
 {
 	struct beneath start = {.fd = w->start, .dir = ""};
@@ -71,7 +72,7 @@ static void stat_item(const struct walk *w, struct beneath_item *item)
 	struct stat st;
 
 	if (fstatat(w->start, w->path, &st, AT_SYMLINK_NOFOLLOW))
-		return; /* gone meanwhile */
+		return; /* deleted meanwhile */
 	item->is_dir = S_ISDIR(st.st_mode);
 	item->is_file = S_ISREG(st.st_mode);
 }

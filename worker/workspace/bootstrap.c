@@ -17,31 +17,32 @@
 #include <unistd.h>
 
 #define LOOK_MS 50
-#define TAIL    160 /* bytes of what the command said last */
+#define TAIL    160 /* bytes of the command's last output */
 
 static const char *const members[] = {"files", "shell", "command",
 				      "env",   "pass",  NULL};
 
-/* "disk:/real/path", "vfs-only:main:1700000000", "vfs-scratch:main:…:/base". */
+/* "disk:/real/path", or "vfs:main:1700000000": a namespace and when it was
+ * created. */
 static int workspace_key(struct run *r, const char **out, struct err *e)
 {
-	const char *mode = r->start->workspace_mode, *dir = r->start->workspace;
-	struct workspace_created_in key = {"main"};
+	const char *dir = r->start->workspace;
+	struct workspace_created_in key = {workspace_namespace(r)};
 	struct workspace_created_row ns = {0};
 	char real[PATH_MAX] = "";
 
-	if (strcmp(mode, "vfs-only") != 0 && !realpath(dir ? dir : "/", real))
-		return err_set(e, ERR_UNSUPPORTED, "%s: %s", dir,
-			       strerror(errno));
-	if (strcmp(mode, "disk") == 0) {
-		*out = arena_printf(&r->arena, "disk:%s", real);
+	if (!workspace_is_host(r)) {
+		if (sql_get(r->transcript.file.db, Q_WORKSPACE_CREATED, &key,
+			    &ns, NULL, e) < 0)
+			return -1;
+		*out = arena_printf(&r->arena, "vfs:%s:%lld", key.name,
+				    (long long)ns.made_at);
 		return 0;
 	}
-	if (sql_get(r->transcript.file.db, Q_WORKSPACE_CREATED, &key, &ns, NULL,
-		    e) < 0)
-		return -1;
-	*out = arena_printf(&r->arena, "%s:main:%lld:%s", mode,
-			    (long long)ns.made_at, real);
+	if (!realpath(dir ? dir : "/", real))
+		return err_set(e, ERR_UNSUPPORTED, "%s: %s", dir,
+			       strerror(errno));
+	*out = arena_printf(&r->arena, "disk:%s", real);
 	return 0;
 }
 
@@ -74,7 +75,8 @@ static bool is_ours_or_dead(const struct workspace_setup_get_row *row)
 	return row->pid == getpid() || !process_is_alive(&owner);
 }
 
-/* 1: it is ours to do now; 0: it is done; 2: somebody is at it; -1. */
+/* Returns 1: this worker has to do it; 0: it is done; 2: another process does
+ * it; -1. */
 static int check_claim(struct run *r, const char *place, struct err *e)
 {
 	struct workspace_setup_get_in key = {place};
@@ -112,7 +114,7 @@ static int claim_bootstrap(struct run *r, const char *place, struct err *e)
 	}
 }
 
-/* Keeps the end of what the command says. */
+/* Keeps the end of the command's output. */
 static void hear(struct pollfd *p, char tail[TAIL + 1])
 {
 	char some[4096];
@@ -152,7 +154,7 @@ static int wait_for(struct run *r, struct child *c, struct err *e)
 			if (p[i].fd >= 0 && p[i].revents)
 				hear(&p[i], tail);
 		if (watch.ended && !p[0].revents && !p[1].revents)
-			break; /* somebody else may keep the pipes open */
+			break; /* another process may keep the pipes open */
 	}
 	tree_unwatch(&watch);
 	if (rc || watch.status == 0)
@@ -261,7 +263,7 @@ static int once(struct run *r, const cJSON *spec, struct err *e)
 bool bootstrap_commands(const struct run *r)
 {
 	const char *text = r->start->bootstrap;
-	struct err ignored; /* bootstrap_run will find it too */
+	struct err ignored; /* bootstrap_run will report it too */
 	cJSON *spec = text ? json_parse_object("bootstrap", text, strlen(text),
 					       &ignored)
 			   : NULL;

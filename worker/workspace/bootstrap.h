@@ -5,21 +5,21 @@
 #include "worker/run/run.h"
 
 /*
- * A workspace is made ready once, before the first command of a run works in
- * it, as the agent's definition says:
+ * The set-up of a workspace, done once, before the first command of a run uses
+ * it. The definition of an agent contains:
  *
  *   "bootstrap": {"files": {"AGENTS.md": "text", …},
  *                 "shell": "git init -q"}      or "command": [...]; "env", "pass"
  *
- * Files that are there are left alone. A row in the agent's file, by the place
- * where the workspace really is, says that it is done: of a directory its
- * resolved path, of a namespace when it was made. So one that was moved or made
- * anew is made ready again. Of several runs at once one does it and the others
- * wait; one that fails or dies leaves it to the next.
+ * Existing files are not changed. A row in the agent file records that it is
+ * done; its key is the resolved path of a directory, or the creation time of a
+ * namespace. So a workspace that was moved or created again is set up again. Of
+ * several simultaneous runs one does it and the others wait; if it fails or
+ * dies, the next one does it.
  */
-int bootstrap_run(struct run *r, struct err *e); /* with its workspace open */
+int bootstrap_run(struct run *r, struct err *e); /* the workspace is open */
 
-/* Whether it has a command to run, which needs a workspace that is mounted. */
+/* Whether it has a command to run, which needs a mounted workspace. */
 bool bootstrap_commands(const struct run *r);
 
 #endif

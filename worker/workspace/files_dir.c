@@ -1,5 +1,6 @@
-/* Files in a directory. Verbs of a namespace that its mount offers as attributes
- * of the root (vfs/fuse/ops_control.c) work where the directory is such a mount. */
+/* Files in a directory. Operations of a namespace, which its mount offers as
+ * attributes of the root (vfs/fuse/ops_control.c), work if the directory is
+ * such a mount. */
 #include "lib/base/text.h"
 #include "lib/os/file.h"
 #include "worker/workspace/files.h"
@@ -22,8 +23,8 @@ static int open_root(struct files *s, struct err *e)
 	return beneath_open(&s->beneath, ".", O_RDONLY | O_DIRECTORY, 0, e);
 }
 
-/* What a file system says that does not know the verb: an attribute like any
- * other would be set there, so a plain directory is told apart first. */
+/* The error of a file system that does not support the operation: it would set
+ * an ordinary attribute, so a plain directory is detected first. */
 static bool is_mount(int root)
 {
 	char probe[1];
@@ -40,8 +41,8 @@ static int dir_begin(struct files *s, bool changes, struct err *e)
 	return 0;
 }
 
-/* A mount commits a little later, unless it is asked to: the result of a tool
- * must not be older than what it did. */
+/* A mount commits with a delay, unless requested: the result of a tool must not
+ * be older than its effect. */
 static int dir_end(struct files *s, bool changes, int rc, struct err *e)
 {
 	int root = rc == 0 && changes ? open_root(s, e) : -1;
@@ -110,8 +111,8 @@ static int cannot_move(const char *from, const char *to, struct err *e)
 			     quoted(to).text);
 }
 
-/* Both directories are opened without leaving the workspace; the names in them
- * are not looked through. Nothing is made for what is not there. */
+/* Both directories are opened without leaving the workspace; names in them are
+ * not resolved. No directories are created. */
 static int dir_rename(struct files *s, const char *from, const char *to,
 		      struct err *e)
 {
@@ -180,7 +181,7 @@ static int dir_walk(struct files *s, const char *start, beneath_fn *fn,
 
 /* --- snapshots ----------------------------------------------------------- */
 
-/* The root of a mount, with what was written before committed. */
+/* The root of a mount, after its writes were committed. */
 static int open_mount(struct files *s, struct err *e)
 {
 	int root = open_root(s, e);

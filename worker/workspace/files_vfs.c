@@ -1,4 +1,5 @@
 /* Files in a namespace of the agent's file, without a mount. */
+#include "lib/base/fault.h"
 #include "lib/base/text.h"
 #include "vfs/core/path.h"
 #include "vfs/core/vfs.h"
@@ -20,8 +21,8 @@
 #define MODE_FILE 0666
 #define MODE_DIR  0777
 
-/* The words of a directory for the same failure. Failures that no directory
- * knows (a cancelled run, a damaged file) stay as they are. */
+/* Uses the errors of a directory for the same failure. Errors that no directory
+ * has (a cancelled run, a damaged file) stay unchanged. */
 static int failed(const char *path, struct err *e)
 {
 	if (e->code == ERR_CANCELED || e->code == ERR_STALE ||
@@ -112,7 +113,8 @@ static int make_parents(struct files *s, const char *path, struct err *e)
 	return slash ? make_dirs(s, path, (size_t)(slash - path), e) : 0;
 }
 
-/* A directory is not a place for a file, and "", "." and ".." name none. */
+/* A directory cannot be replaced by a file, and "", "." and ".." are not
+ * names. */
 static int place(const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
@@ -210,9 +212,9 @@ static int info(struct files *s, const char *path, struct files_info *out,
 struct walk {
 	beneath_fn *fn;
 	void *arg;
-	int open;        /* directories that were entered, without the start */
+	int open;        /* entered directories, without the start */
 	struct buf path; /* of the innermost of them */
-	bool any;        /* something was seen in the innermost */
+	bool any;        /* the innermost has an entry */
 };
 
 static int leave_to(struct walk *w, int depth, struct err *e)
@@ -308,10 +310,20 @@ static int diff(struct files *s, const char *from, struct buf *out,
 		       : -1;
 }
 
+/* If an ephemeral namespace cannot be deleted here, the end of the attempt hides
+ * it. */
 static void close_vfs(struct files *s)
 {
+	char *name = s->ephemeral ? strdup(vfs_name(s->vfs)) : NULL;
+	struct err ignored;
+
 	vfs_close(s->vfs);
 	s->vfs = NULL;
+	if (name && !fault_point(FAULT_workspace_leaving, &ignored)) {
+		(void)vfs_destroy(s->ephemeral, name, &ignored);
+		(void)vfs_gc(s->ephemeral, &ignored); /* of killed runs */
+	}
+	free(name);
 }
 
 static const struct files_kind kind = {
@@ -331,84 +343,21 @@ static const struct files_kind kind = {
 
 /* --- opening ------------------------------------------------------------- */
 
-static int make_main(const struct files_plan *p, bool *made, struct err *e)
-{
-	*made = vfs_create(p->db, "main", p->base, e) == 0;
-	return *made || e->code == ERR_CONFLICT ? 0 : -1;
-}
-
-/* The namespace keeps the real path. */
-static bool is_over(const struct vfs *v, const char *base)
-{
-	const char *has = vfs_base(v);
-	char real[PATH_MAX];
-
-	if (!has || !base)
-		return !has && !base;
-	return !strcmp(has, realpath(base, real) ? real : base);
-}
-
-static int over_other(const struct vfs *v, const char *base, struct err *e)
-{
-	if (!vfs_base(v))
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the agent's workspace contains files, and its "
-			       "lower directory is not %s; export the files "
-			       "you need and delete the workspace first ('skep "
-			       "namespace rm')",
-			       base);
-	return err_set(e, ERR_UNSUPPORTED,
-		       "the agent's workspace has the lower directory %s "
-		       "instead of %s; apply or discard the changes first",
-		       vfs_base(v), base ? base : "none");
-}
-
-/* One that is over another directory is made again if it holds nothing. */
-static int move_main(struct vfs **v, const struct files_plan *p, bool *made,
-		     struct err *e)
-{
-	int untouched = is_over(*v, p->base) ? 0 : vfs_is_untouched(*v, e);
-
-	if (untouched < 0)
-		return -1;
-	if (!untouched)
-		return is_over(*v, p->base) ? 0 : over_other(*v, p->base, e);
-	vfs_close(*v);
-	*v = NULL;
-	return vfs_destroy(p->db, "main", e) || make_main(p, made, e) ||
-			       vfs_open(v, p->db, "main", "run", e)
-		       ? -1
-		       : 0;
-}
-
-/* Only what is all its own has a quota: over a directory the growth of the file
- * is watched instead (worker/process/disk_limit.h). */
-int files_main(struct vfs **v, const struct files_plan *p, struct err *e)
-{
-	bool made;
-
-	if (make_main(p, &made, e) || vfs_open(v, p->db, "main", "run", e))
-		return -1;
-	if (move_main(v, p, &made, e) == 0 &&
-	    (!made || p->base || vfs_set_quota(*v, p->max, 0, e) == 0))
-		return 0;
-	vfs_close(*v);
-	return -1;
-}
-
-int files_vfs(struct files *s, const char *dir, const struct files_plan *p,
-	      struct err *e)
+int files_vfs(struct files *s, const char *dir, struct sql *db,
+	      const struct files_plan *p, struct err *e)
 {
 	struct vfs *v;
 	mode_t mask;
 
-	if (files_main(&v, p, e))
+	if (files_namespace(&v, db, p, e))
 		return -1;
 	mask = umask(0);
 	(void)umask(mask);
 	*s = (struct files){.kind = &kind,
 			    .beneath = {.fd = -1, .dir = dir},
 			    .vfs = v,
+			    .lower = vfs_base(v),
+			    .ephemeral = p->ephemeral ? db : NULL,
 			    .mask = mask};
 	return 0;
 }

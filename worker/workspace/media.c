@@ -13,7 +13,7 @@ static bool is_attachment(const char *path)
 	       S_ISREG(st.st_mode);
 }
 
-/* What stands before the path, "(image/png, 1234 bytes): ". */
+/* The text before the path, "(image/png, 1234 bytes): ". */
 static const char *type_before(const char *text, const char *path,
 			       struct arena *a)
 {

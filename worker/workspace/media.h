@@ -6,18 +6,19 @@
 #include <stdbool.h>
 
 /*
- * Attachments lie in skep's home. A prompt names them, as
+ * Attachments are files in skep's home. A prompt names them as
  *
  *   [attachment cat.png (image/png, 1234 bytes): /home/me/.skep/run/media/…]
  *
- * and comes from anybody: what it names counts only if it is a plain file there.
+ * A prompt may come from any sender: a path counts only if it is a regular file
+ * there.
  */
 struct media {
 	const char *path;
-	const char *type; /* "" where the text does not say */
+	const char *type; /* "" if the text does not contain it */
 };
 
-/* The next one that the text names, from *at on; false: there is none. */
+/* The next attachment in the text, from *at on; false: none. */
 bool media_next(const char *home, const char **at, struct arena *a,
 		struct media *out);
 

@@ -1,4 +1,6 @@
 /* The process that serves the mount of a run's workspace. */
+#include "lib/base/fault.h"
+#include "lib/json/json.h"
 #include "lib/sandbox/sandbox.h"
 #include "schema/agent/agent_file.h"
 #include "vfs/core/vfs.h"
@@ -30,7 +32,8 @@ static int write_to(const char *path, const char *text, struct err *e)
 	return done ? 0 : -1;
 }
 
-/* Without root, a user namespace gives the right to mount in our own. */
+/* Without root, a user namespace is needed to mount in our own mount
+ * namespace. */
 static int own_users(struct err *e)
 {
 	uid_t uid = geteuid();
@@ -58,7 +61,7 @@ static int in_a_chroot(struct err *e)
 		       "DIR)");
 }
 
-/* A mount namespace of our own, and in it a place that is nobody's. */
+/* Creates a mount namespace, and an unused directory in it. */
 static int own_place(struct err *e)
 {
 	if (geteuid() != 0) {
@@ -81,11 +84,11 @@ static int own_place(struct err *e)
 	return 0;
 }
 
-/* What it needs from here on: the agent's file, and to read what is below. */
+/* Restricts the process: it needs only the agent file, and to read the lower
+ * directory. */
 struct needs {
 	const char *own;
-	const char *base; /* "": nothing */
-	int64_t max;
+	const char *base; /* or NULL */
 };
 
 static int drop_privileges(void *arg, struct err *e)
@@ -93,7 +96,7 @@ static int drop_privileges(void *arg, struct err *e)
 	const struct needs *n = arg;
 	struct sandbox_plan p = {.own = n->own};
 
-	if (n->base[0])
+	if (n->base)
 		p.shown.path[p.shown.n++] = n->base;
 	return sandbox_server(&p, e);
 }
@@ -105,47 +108,94 @@ static void report_ready(void *arg)
 	(void)fflush(stdout);
 }
 
-static int serve_mount(struct sql *db, struct needs *n, struct err *e)
+static int serve_mount(struct vfs *v, bool shared, const char *own,
+		       struct err *e)
 {
+	struct needs needs = {.own = own, .base = vfs_base(v)};
 	struct vfs_mount_options o = {.dir = WORKSPACE_MOUNT,
 				      .own_namespace = true,
+				      .shared = shared,
 				      .mounted = drop_privileges,
 				      .ready = report_ready,
-				      .arg = n};
-	struct files_plan p = {
-		.db = db, .base = n->base[0] ? n->base : NULL, .max = n->max};
+				      .arg = &needs};
+
+	return vfs_mount(v, &o, e);
+}
+
+/* An ephemeral namespace is deleted with its mount. If this fails, or the
+ * process is killed, the end of the attempt hides it. */
+static void destroy_ephemeral(struct sql *db, const struct files_plan *p)
+{
+	struct err ignored;
+
+	if (!p->ephemeral || fault_point(FAULT_workspace_leaving, &ignored))
+		return;
+	(void)vfs_destroy(db, p->name, &ignored);
+	(void)vfs_gc(db, &ignored); /* of runs that were killed */
+}
+
+static int open_and_serve(struct sql *db, const struct files_plan *p,
+			  const char *own, struct err *e)
+{
 	struct vfs *v;
 	int rc;
 
-	if (files_main(&v, &p, e))
+	if (files_namespace(&v, db, p, e))
 		return -1;
-	rc = vfs_mount(v, &o, e);
+	rc = own_place(e) ? -1 : serve_mount(v, p->shared, own, e);
 	vfs_close(v);
+	destroy_ephemeral(db, p);
 	return rc;
 }
 
-int workspace_serve(const char *agent_db, const char *agent, const char *base,
-		    const char *max)
+static int read_plan(struct files_plan *p, const cJSON *v)
+{
+	for (size_t i = 0; i < files_plan_shape.nfields; i++) {
+		const struct field *f = &files_plan_shape.fields[i];
+		void *at = field_out(f, p);
+
+		if (f->type == FIELD_text)
+			*(const char **)at = json_text(v, f->name, NULL);
+		else if (f->type == FIELD_bool)
+			*(bool *)at = json_bool(v, f->name, false);
+		else
+			*(int64_t *)at = json_i64(v, f->name, 0);
+	}
+	return p->name && p->make && p->run ? 0 : -1;
+}
+
+static int serve_plan(const char *agent_db, const char *agent, const char *plan,
+		      const char *own, struct err *e)
+{
+	struct files_plan p = {0};
+	struct agent_file f;
+	cJSON *v = json_parse_object("the workspace", plan, strlen(plan), e);
+	int rc = -1;
+
+	if (!v)
+		return -1;
+	if (read_plan(&p, v))
+		err_set(e, ERR_INVALID, "the workspace has no name");
+	else if (vfs_mount_check(e) == 0 &&
+		 agent_file_open(&f, agent_db, agent, 0, e) == 0) {
+		rc = open_and_serve(f.db, &p, own, e);
+		agent_file_close(&f);
+	}
+	cJSON_Delete(v);
+	return rc;
+}
+
+int workspace_serve(const char *agent_db, const char *agent, const char *plan)
 {
 	char *path = strdup(agent_db);
-	struct needs needs = {.base = base, .max = strtoll(max, NULL, 10)};
-	struct agent_file f;
 	struct err e = {0};
 	int rc;
 
 	if (!path)
 		abort();
-	needs.own = dirname(path);
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0); /* commit, then go */
-	rc = vfs_mount_check(&e);
-	if (rc == 0)
-		rc = agent_file_open(&f, agent_db, agent, 0, &e);
-	if (rc == 0) {
-		rc = own_place(&e);
-		if (rc == 0)
-			rc = serve_mount(f.db, &needs, &e);
-		agent_file_close(&f);
-	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0); /* commits, then
+							  * exits */
+	rc = serve_plan(agent_db, agent, plan, dirname(path), &e);
 	if (rc)
 		printf("%s\n", e.text);
 	free(path);

@@ -1,9 +1,12 @@
 #include "worker/workspace/workspace.h"
 
+#include "lib/base/buf.h"
 #include "lib/base/clock.h"
+#include "lib/base/fault.h"
 #include "lib/json/json.h"
 #include "lib/os/process_tree.h"
 #include "lib/os/program_path.h"
+#include "schema/agent/transcript/session.h"
 #include "worker/process/confine.h"
 #include "worker/process/disk_limit.h"
 #include "worker/workspace/bootstrap.h"
@@ -25,7 +28,7 @@
 #define END_MS    5000 /* for the last commit of the mount */
 #define SERVER    "skep-worker"
 
-/* Beside the program that we are: the spawner forks workers without exec. */
+/* In the directory of this program: the spawner forks workers without exec. */
 int workspace_program(char out[PATH_MAX], struct err *e)
 {
 	struct program_path p = program_path(SERVER);
@@ -35,69 +38,90 @@ int workspace_program(char out[PATH_MAX], struct err *e)
 	return 0;
 }
 
-/* Commands see all that is below; a directory of theirs is covered instead. */
-static int check_base(const char *base, const char *home, struct err *e)
+const char *workspace_namespace(const struct run *r)
 {
-	char a[PATH_MAX], b[PATH_MAX];
-	size_t n;
-
-	if (!home || !realpath(base, a) || !realpath(home, b))
-		return 0;
-	n = strcmp(a, "/") ? strlen(a) : 0;
-	if (strncmp(a, b, n) != 0 || (b[n] && b[n] != '/'))
-		return 0;
-	return err_set(e, ERR_UNSUPPORTED,
-		       "the lower directory %s of the workspace "
-		       "contains the home of skep, which runs must "
-		       "not see; use another path for the agent, or "
-		       "another home (SKEP_HOME)",
-		       base);
+	return r->start->namespace ? r->start->namespace : "main";
 }
 
-/* The host directory below a namespace, or NULL. */
-static int find_base(const struct workspace *w, const char **base,
-		     struct err *e)
-{
-	const struct msg_start *s = w->run->start;
-
-	*base = NULL;
-	if (strcmp(s->workspace_mode, "vfs-scratch") != 0)
-		return 0;
-	*base = s->workspace;
-	return *base ? check_base(*base, s->home, e)
-		     : err_set(e, ERR_UNSUPPORTED,
-			       "vfs-scratch needs a lower directory");
-}
+SHAPE_DEFINE(files_plan, FILES_PLAN);
 
 static int64_t budget(const struct run *r)
 {
 	return r->sandbox.mode == SANDBOX_OFF ? 0 : r->sandbox.limits.disk;
 }
 
+static struct files_plan make_plan(const struct run *r)
+{
+	const struct msg_start *s = r->start;
+
+	return (struct files_plan){
+		.name = workspace_namespace(r),
+		.make = s->namespace_make ? s->namespace_make : "missing",
+		.base = s->workspace,
+		.fork_of = s->fork_of,
+		.fork_agent = s->fork_agent,
+		.fork_db = s->fork_db,
+		.home = s->home,
+		.run = s->run,
+		.ephemeral = s->is_ephemeral == 1,
+		.shared = s->is_shared == 1,
+		.max = budget(r),
+	};
+}
+
+static int check_plan(const struct run *r, const struct files_plan *p,
+		      struct err *e)
+{
+	bool over = strcmp(r->start->workspace_mode, "vfs-scratch") == 0;
+
+	return over && !p->base ? err_set(e, ERR_UNSUPPORTED,
+					  "vfs-scratch needs a lower directory")
+				: 0;
+}
+
+/* In a build with fault points, the server has them too; or NULL. */
+static char *fault_environment(struct arena *a)
+{
+#ifdef SKEP_FAULTS
+	const char *plan = getenv("SKEP_FAULT");
+
+	return plan ? arena_printf(a, "SKEP_FAULT=%s", plan) : NULL;
+#else
+	(void)a;
+	return NULL;
+#endif
+}
+
 static int start_server(struct workspace *w, struct err *e)
 {
 	const struct msg_start *s = w->run->start;
+	struct files_plan plan = make_plan(w->run);
 	struct arena *a = &w->run->arena;
-	const char *base;
+	struct buf text = BUF_MAX(65536);
 	char path[PATH_MAX];
-	char *env[] = {NULL}, *argv[7] = {0};
+	char *env[] = {fault_environment(a), NULL}, *argv[6] = {0};
 	struct child_spec spec = {.argv = argv, .env = env, .cwd = "/"};
+	int rc;
 
-	if (find_base(w, &base, e) || workspace_program(path, e))
+	if (check_plan(w->run, &plan, e) || workspace_program(path, e))
 		return -1;
+	json_add_shape(&text, &files_plan_shape, &plan);
 	argv[0] = path;
 	argv[1] = arena_text(a, "--mount");
 	argv[2] = arena_text(a, s->agent_db);
 	argv[3] = arena_text(a, s->agent);
-	argv[4] = arena_text(a, base ? base : "");
-	argv[5] = arena_printf(a, "%" PRId64, budget(w->run));
-	if (child_start(&w->mount, &spec, e))
+	argv[4] = arena_text(a, text.p);
+	rc = buf_ok(&text, "the workspace", e)
+		     ? -1
+		     : child_start(&w->mount, &spec, e);
+	buf_fini(&text);
+	if (rc)
 		return -1;
 	tree_exempt(w->mount.pid);
 	return 0;
 }
 
-/* "ready", or a sentence. */
+/* "ready", or an error. */
 static int check_answer(const char *said, struct err *e)
 {
 	if (strcmp(said, "ready\n") == 0)
@@ -130,7 +154,7 @@ static int await_ready(struct workspace *w, struct err *e)
 		n += (size_t)got;
 		said[n] = '\0';
 	}
-	/* It says why it cannot: without a word, it was killed. */
+	/* It reports the reason; without a report, it was killed. */
 	w->lost = !said[0];
 	return w->lost ? err_set(e, ERR_IO,
 				 "the process that serves the mount died")
@@ -199,12 +223,25 @@ static int make_mount(struct workspace *w, struct err *e)
 	return enter_able(w, e);
 }
 
-/* With a directory that commands can work in. */
+/* The session keeps a workspace that the run named, unless it ends with it. */
+static int keep_for_session(struct workspace *w, struct err *e)
+{
+	const struct msg_start *s = w->run->start;
+	struct transcript *t = &w->run->transcript;
+
+	if (is_disk(w) || s->is_ephemeral == 1 || !s->namespace_make ||
+	    !strcmp(s->namespace_make, "missing"))
+		return 0;
+	return session_keep_workspace(&t->file, t->writer.session,
+				      t->writer.run, s->namespace, e);
+}
+
+/* With a directory in which commands can run. */
 static int prepare_directory(struct workspace *w, struct err *e)
 {
 	int fd;
 
-	if (confine_commands(w->run, e))
+	if (keep_for_session(w, e) || confine_commands(w->run, e))
 		return -1;
 	disk_limit_begin(w->run);
 	fd = workspace_dir(w);
@@ -225,16 +262,14 @@ static int set_up_tools(struct workspace *w, workspace_opener *open,
 			struct err *e)
 {
 	struct run *r = w->run;
-	struct files_plan p = {.db = r->transcript.file.db, .max = budget(r)};
-	const char *base;
+	struct files_plan p = make_plan(r);
 
-	if (find_base(w, &base, e))
-		return -1;
-	p.base = base;
-	if (open(&w->store, w->dir, &p, e))
+	if (check_plan(r, &p, e) ||
+	    open(&w->store, w->dir, r->transcript.file.db, &p, e) ||
+	    keep_for_session(w, e))
 		return -1;
 	disk_limit_begin(r);
-	return confine_tools(r, base, e) ? -1 : bootstrap_run(r, e);
+	return confine_tools(r, w->store.lower, e) ? -1 : bootstrap_run(r, e);
 }
 
 static int report_missing(struct workspace *w, struct err *e)
@@ -304,7 +339,7 @@ bool workspace_is_lost(const struct workspace *w)
 
 	if (!w->mount.pid || !w->served)
 		return w->lost;
-	/* Not a child any more: it was reaped with others. */
+	/* It was reaped with other children. */
 	return waitid(P_PID, (id_t)w->mount.pid, &how,
 		      WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	       how.si_pid != 0;

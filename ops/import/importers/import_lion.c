@@ -223,7 +223,7 @@ static const char *add_pile(struct import_run *m, const cJSON *pile,
 	return broken;
 }
 
-/* If state.db has a copy, that is the source: it is the one that continues. */
+/* If state.db has a copy, that is the source: it is the newer one. */
 static bool in_state_db(struct import_run *m, const char *id)
 {
 	const char *path = arena_printf(&m->arena, "%s/state.db",

@@ -1,4 +1,4 @@
-/* A file may belong to a database beside it, which knows its name. */
+/* A file may belong to a database beside it, which contains its name. */
 #include "ops/import/importer.h"
 
 #include "lib/os/file.h"

@@ -38,8 +38,8 @@ static void keep_hit(struct find *f, const struct search_match_row *row,
 	};
 }
 
-/* What FTS5 says about a wrong expression comes out as SQLite's general error;
- * an expression of our own making cannot be wrong. */
+/* FTS5 reports an invalid expression as a general error of SQLite. An
+ * expression that search_text.c wrote is never invalid. */
 static int explain(const struct search *s, struct err *e)
 {
 	const char *said = strstr(e->text, ": search_");
@@ -74,8 +74,8 @@ static int walk_window(struct find *f, const struct search_match_in *in,
 	return shows < 0 ? -1 : 0;
 }
 
-/* Where the window begins that ends at in->hi and has in->count matches; in->lo
- * if there are no more. */
+/* The start of the window that ends at in->hi and contains in->count matches;
+ * in->lo if there are fewer. */
 static int find_edge(struct find *f, const struct search_match_in *in,
 		     int64_t *edge, struct err *e)
 {
@@ -87,8 +87,9 @@ static int find_edge(struct find *f, const struct search_match_in *in,
 	return 0;
 }
 
-/* Window after window, the last matches first, until the page is full. Each is
- * larger than the one before: the search as a whole stays linear. */
+/* Reads window after window, the last matches first, until the page is full.
+ * Each window is larger than the previous one, so the search as a whole stays
+ * linear. */
 static int walk_matches(struct find *f, struct search_match_in *in,
 			struct err *e)
 {
@@ -165,7 +166,7 @@ static int run_match(struct find *f, const char *match, struct err *e)
 
 /* --- the whole -------------------------------------------------------- */
 
-/* A search in one session needs only what that session stands on. */
+/* A search in one session needs only that session and its bases. */
 static int update(struct find *f, struct err *e)
 {
 	struct history h;
@@ -196,7 +197,8 @@ static int resolve(struct find *f, struct err *e)
 		rc = session_need(f->file, f->search->session, &row, &a, e);
 		if (!rc)
 			f->visible.only = row.id;
-		if (!rc && row.base == OPT_NONE) { /* else its base's too */
+		if (!rc && row.base == OPT_NONE) { /* else that of its base
+						    * too */
 			f->lo = event_pos(row.id, 0);
 			f->hi = event_pos(row.id, EVENT_SEQ_MAX);
 		}

@@ -1,5 +1,4 @@
-/* Keeping the full-text index in step with the transcripts;
- * schema/agent/search/search.c asks it. */
+/* Updates the full-text index from the transcripts; search.c queries it. */
 #include "schema/agent/search/search.h"
 
 #include "lib/db/fts.h"
@@ -9,15 +8,15 @@
 #include <string.h>
 
 #define TEXT_MAX     ((size_t)4 << 20) /* of one event */
-#define BATCH_EVENTS 1024              /* in a transaction */
-#define STEP_EVENTS  256               /* for a run that may have to go on */
+#define BATCH_EVENTS 1024              /* per transaction */
+#define STEP_EVENTS  256               /* for a run that may have to continue */
 #define BATCH_BYTES  ((size_t)1 << 20)
 
 struct update {
 	struct sql *db;
 	int64_t lo, hi; /* sessions */
-	int batch;      /* events in a transaction */
-	int64_t open;   /* pos of the last growing event that was looked at */
+	int batch;      /* events per transaction */
+	int64_t open;   /* pos of the last growing event that was examined */
 	struct buf text;
 	const struct index_watch *watch;
 	int looked_at;
@@ -41,7 +40,7 @@ static int add_parts(struct update *u, int64_t pos, struct err *e)
 	return sql_end(&it, e);
 }
 
-/* 1 if the index has exactly this text already, 0 if not. */
+/* Returns 1 if the index already contains exactly this text, else 0. */
 static int has_text(struct update *u, int64_t pos, struct err *e)
 {
 	struct search_text_get_in in = {pos};
@@ -53,7 +52,7 @@ static int has_text(struct update *u, int64_t pos, struct err *e)
 	return sql_end(&it, e) ? -1 : same;
 }
 
-/* body NULL: the event is gone. */
+/* body NULL: the event was deleted. */
 static int index_event(struct update *u, int64_t pos, const char *body,
 		       struct err *e)
 {
@@ -135,7 +134,7 @@ static int catch_up(struct update *u, struct err *e)
 		     &(struct search_behind_in){u->lo, u->hi}, &mark, NULL, e);
 	if (rc <= 0)
 		return rc;
-	u->lo = mark.session; /* those before it need no second look */
+	u->lo = mark.session; /* older ones need not be examined again */
 	in = (struct search_events_in){event_pos(mark.session, mark.upto + 1),
 				       event_pos(mark.session, EVENT_SEQ_MAX)};
 	it = sql_rows(u->db, Q_SEARCH_EVENTS, &in);
@@ -176,14 +175,14 @@ static int redo_open(struct update *u, struct err *e)
 	return n;
 }
 
-/* Batch after batch, each its own transaction: writers get in between. */
+/* Each batch is its own transaction, so that other writers get their turn. */
 static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 		  struct err *e)
 {
 	int n;
 
 	do {
-		/* an index is made again from the events */
+		/* an index can be built again from the events */
 		if (fts_build_batch(&u->build, e) ||
 		    sql_enter_relaxed(u->db, e))
 			return -1;

@@ -45,7 +45,7 @@ static enum member member_of(const char *name, size_t n)
 	return PLAIN;
 }
 
-/* Four hex digits after \u; -1 if they are not. */
+/* The value of four hex digits after \u; -1 if they are invalid. */
 static int32_t hex4(const char *p)
 {
 	int32_t v = 0;
@@ -83,7 +83,8 @@ static void add_code_point(struct buf *out, int32_t c)
 	add_fitting(out, u, n);
 }
 
-/* \uXXXX, perhaps with its other half; p is at the u. Returns what follows. */
+/* \uXXXX, possibly with its second half; p is at the u. Returns the position
+ * after it. */
 static const char *add_unicode(struct buf *out, const char *p)
 {
 	int32_t c = hex4(p + 1), low;
@@ -105,7 +106,7 @@ static const char *add_unicode(struct buf *out, const char *p)
 	return p;
 }
 
-/* An escape; p is behind the backslash. */
+/* An escape; p is after the backslash. */
 static const char *add_escape(struct buf *out, const char *p)
 {
 	switch (*p) {
@@ -126,7 +127,7 @@ static const char *add_escape(struct buf *out, const char *p)
 	}
 }
 
-/* p is behind the opening quote; returns what follows the closing one. */
+/* p is after the opening quote; returns the position after the closing one. */
 static const char *skip_string(const char *p)
 {
 	for (; *p && *p != '"'; p++)
@@ -150,12 +151,12 @@ static void add_string(struct buf *out, const char *p)
 
 /*
  * No tree is built and nothing recurses: a string before a colon is a name, and
- * below a wanted member everything is wanted until its depth is left again.
+ * below a selected member everything is selected until its depth is left.
  */
 struct scan {
 	int64_t depth;
-	int64_t wanted;   /* from this depth on */
-	enum member next; /* whose value comes now */
+	int64_t wanted;   /* selected from this depth on */
+	enum member next; /* the next value belongs to it */
 	bool all;
 };
 
@@ -203,7 +204,7 @@ void search_text_json(const char *json, bool all, struct buf *out)
 
 /* --- words of a person ------------------------------------------------ */
 
-/* Characters beyond ASCII that FTS5's unicode61 makes no token of: marks and
+/* Characters beyond ASCII that are no tokens for FTS5's unicode61: marks and
  * symbols. A rare one that is missing here only finds nothing. */
 static bool is_symbol(uint32_t c)
 {
@@ -233,8 +234,8 @@ static uint32_t code_point(const unsigned char *p, size_t n)
 	return c;
 }
 
-/* Whether FTS5 finds a token in it; what has none must not be asked for,
- * since nothing contains it. */
+/* Whether FTS5 finds a token in the text. A text without tokens must not be
+ * queried, since nothing contains it. */
 static bool has_token(const char *p, size_t n)
 {
 	while (n > 0) {
@@ -261,7 +262,7 @@ static void add_quoted(struct buf *out, const char *p, size_t n)
 	buf_addc(out, '"');
 }
 
-/* The next word, or what stands in quotes; returns where to go on. */
+/* Reads the next word or quoted phrase; returns where to continue. */
 static const char *next_word(const char *p, const char **word, size_t *n)
 {
 	const char *end = *p == '"' ? strchr(p + 1, '"') : NULL;

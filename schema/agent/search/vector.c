@@ -16,8 +16,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "vectors are stored as they are in memory");
 
 /*
- * Sixteen sums side by side: without leave to reorder additions a compiler may
- * use vector instructions only where the source has them apart already.
+ * Sixteen separate sums: a compiler may not reorder float additions, so it uses
+ * vector instructions only if the source separates the sums.
  */
 static double dot(const float *a, const float *b, size_t n)
 {
@@ -53,7 +53,7 @@ static int check_vector(const float *v, size_t dim, struct err *e)
 	return 0;
 }
 
-/* 1, or 0 if the model is not known; ERR_CONFLICT for another length. */
+/* Returns 1, or 0 if the model is unknown; ERR_CONFLICT for another length. */
 static int find_model(struct sql *db, const char *model, size_t dim,
 		      int64_t *id, struct err *e)
 {
@@ -115,7 +115,7 @@ int vector_delete(struct sql *db, int64_t pos, const char *model, struct err *e)
 
 /* --- the k nearest ---------------------------------------------------- */
 
-/* A heap with the worst of the best on top. */
+/* A heap with the worst of the best hits at the top. */
 struct heap {
 	struct vector_hit *hits;
 	int n, k;
@@ -174,7 +174,8 @@ static double score_of(const struct vector_query *q, double q_norm,
 	return norm > 0 && q_norm > 0 ? d / (norm * q_norm) : 0;
 }
 
-/* Asks who shows it only where that matters: 0, or -1. */
+/* Reads the session that shows the event only if the options need it: 0 or
+ * -1. */
 static int consider(const struct vector_query *q, struct heap *h,
 		    struct vector_hit hit, struct err *e)
 {
@@ -200,7 +201,7 @@ static int scan(struct sql *db, const struct vector_query *q, int64_t model,
 				     : sql_rows(db, Q_EMBEDDING_ALL, &all);
 	double q_norm = sqrt(dot(q->v, q->v, q->dim));
 	struct embedding_row row;
-	float v[VECTOR_DIM_MAX]; /* SQLite's blobs are not aligned */
+	float v[VECTOR_DIM_MAX]; /* blobs of SQLite are not aligned */
 	struct err why;
 	bool damaged = false;
 	int rc = 0;

@@ -40,7 +40,8 @@ int embedding_parse(const cJSON *array, const float **v, size_t *dim,
 
 /* --- where ------------------------------------------------------------ */
 
-/* The row of a number: a fork's first events are its base's. */
+/* The row of an event number: in a fork, the first events are those of its
+ * base. */
 static int resolve_pos(struct agent_file *f, const char *session, int64_t seq,
 		       int64_t *pos, struct err *e)
 {

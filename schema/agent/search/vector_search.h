@@ -6,22 +6,22 @@
 #include "schema/agent/search/vector.h"
 
 /*
- * Embeddings as people and programs give and ask for them: by session and
- * number, as JSON, and only what a session shows (schema/agent/search/vector.h
- * compares).
+ * Embeddings by session and event number, as JSON, limited to events that a
+ * session shows (schema/agent/search/vector.h compares them).
  */
 
-/* The numbers of a JSON array, in the arena. ERR_INVALID names the first that
- * is none. */
+/* Reads a JSON array of numbers, into the arena. ERR_INVALID names the first
+ * element that is not a number. */
 int embedding_parse(const cJSON *array, const float **v, size_t *dim,
 		    struct arena *a, struct err *e);
 
-/* Gives event `seq` of a session (its base's, in a fork) an embedding. */
+/* Sets the embedding of event `seq` of a session (in a fork, possibly an event
+ * of its base). */
 struct embedding_put {
 	const char *session; /* key or sid */
 	int64_t seq;
 	const char *model;
-	const float *v; /* NULL: takes it away */
+	const float *v; /* NULL: deletes it */
 	size_t dim;
 };
 
@@ -33,8 +33,8 @@ struct embedding_query {
 	const float *v;
 	size_t dim;
 	const char *metric;  /* "cosine", "dot"; NULL: cosine */
-	const char *session; /* only what it shows; NULL: all */
-	bool hidden;         /* also what was rewound */
+	const char *session; /* only events that it shows; NULL: all */
+	bool hidden;         /* also events that were rewound */
 	int k;               /* 0: 10 */
 };
 
@@ -45,8 +45,8 @@ struct embedding_query {
 	F(S, text, type) F(S, time, at) F(S, text, sid) F(S, json, body)
 SHAPE_DECLARE(embedding_hit, EMBEDDING_HIT);
 
-/* Nearest first, in the arena: how many. ERR_NOTFOUND for an unknown session,
- * and for a model that nothing has an embedding of. */
+/* Returns the number of hits, nearest first, in the arena. ERR_NOTFOUND for an
+ * unknown session and for a model without embeddings. */
 int embedding_search(struct agent_file *f, const struct embedding_query *n,
 		     struct embedding_hit **hits, struct arena *a,
 		     struct err *e);

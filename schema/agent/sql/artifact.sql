@@ -4,7 +4,7 @@
 INSERT INTO artifact_content (state, touched_at) VALUES ('pending', :now);
 
 -- query artifact_content_touch (content i64, now time)
--- Changes no row when the gc has meanwhile given this content up.
+-- Changes no row if gc has marked this content as dead meanwhile.
 UPDATE artifact_content SET touched_at = :now
  WHERE id = :content AND state = 'pending';
 
@@ -14,7 +14,7 @@ UPDATE artifact_content
  WHERE id = :content AND state = 'pending';
 
 -- query artifact_content_kill (content i64)
--- At once, with no grace for readers: nobody has seen it.
+-- Deletes at once, without grace for readers: it was never visible.
 UPDATE artifact_content SET state = 'dead', touched_at = 0
  WHERE id = :content AND state = 'pending';
 

@@ -22,7 +22,7 @@ VALUES (:session, :event_seq, :upto, :summary, :tokens_before, :tokens_after,
 --   tokens_before opt, tokens_after opt, at time)
 
 -- query compaction_last (session i64, lo i64, hi i64) -> compaction_row
--- The newest one whose compaction event lies in a stretch of the history.
+-- The newest one whose compaction event is in a range of the history.
 SELECT id, session, event_seq, upto, summary, tokens_before, tokens_after, at
   FROM compaction
  WHERE session = :session AND event_seq BETWEEN :lo AND :hi
@@ -34,7 +34,8 @@ SELECT pos + :shift, type, at, run, key, body FROM event
  WHERE pos BETWEEN :from_lo AND :from_hi ORDER BY pos;
 
 -- query copy_extra (from_lo i64, from_hi i64, shift i64)
--- The words of unknown types go along; foreign ids do not: a copy has new ids.
+-- Names of unknown types are copied; ids from elsewhere are not, since a copy
+-- has new ids.
 INSERT INTO event_extra (pos, event_id, type)
 SELECT pos + :shift, NULL, type FROM event_extra
  WHERE pos BETWEEN :from_lo AND :from_hi AND type IS NOT NULL;

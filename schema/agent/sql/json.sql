@@ -1,5 +1,5 @@
--- JSON text by SQLite's own functions, which keep every number and escape as it
--- was written; cJSON would turn numbers into doubles.
+-- JSON with SQLite's own functions, which keep every number and escape
+-- unchanged; cJSON would turn numbers into doubles.
 
 -- query json_compact (text json) -> (text json)
 SELECT json(:text) AS text;

@@ -20,7 +20,7 @@ UPDATE part SET text = text || :chunk, rev = rev + 1, updated_at = :now
    AND state IN ('streaming','input','running','awaiting');
 
 -- query part_chunk_add (pos i64, idx i64, chunk text, now time)
--- Adds to a long part: its row stays as it is.
+-- Appends to a long part: its row does not change.
 INSERT INTO part_chunk (pos, idx, upto, n, at, text)
 SELECT p.pos, p.idx,
        coalesce((SELECT upto FROM part_chunk WHERE pos = :pos AND idx = :idx
@@ -32,7 +32,7 @@ SELECT p.pos, p.idx,
 
 -- query part_set (pos i64, idx i64, kind text, state text, input json,
 --   output json, meta json, now time)
--- NULL leaves a value as it is; meta is merged.
+-- NULL keeps a value; meta is merged.
 UPDATE part SET kind = coalesce(:kind, kind), state = coalesce(:state, state),
        input = coalesce(:input, input),
        output = coalesce(:output, output),
@@ -47,13 +47,13 @@ SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
   FROM parts WHERE pos = :pos ORDER BY idx;
 
 -- query part_abort_open (lo i64, hi i64, reason text, now time)
--- Closes what a dead worker left half done. Open questions stay open.
+-- Closes parts that a dead worker left open. Open questions stay open.
 UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
        output = coalesce(output, json_object('error', :reason))
  WHERE pos BETWEEN :lo AND :hi AND state IN ('streaming','input','running');
 
 -- query part_abort_awaiting (lo i64, hi i64, reason text, now time)
--- The same for calls that wait for permission: they were not run.
+-- The same for calls that wait for permission: they were not executed.
 UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
        output = coalesce(output, json_object('error', :reason, 'not_run', 1))
  WHERE pos BETWEEN :lo AND :hi AND state = 'awaiting';

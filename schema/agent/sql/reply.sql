@@ -1,4 +1,4 @@
--- What a run has to say in the end.
+-- The reply of a run.
 
 -- query answer_events (lo i64, hi i64, run i64) -> (pos i64, type i64, body json)
 SELECT pos, type, body FROM event

@@ -1,12 +1,12 @@
--- Full text: bringing the index up to date, then asking it.
+-- Full text: updating the index, and searching it.
 
 -- query search_watermark_put (session i64, upto i64)
 INSERT INTO search_watermark (session, upto) VALUES (:session, :upto)
 ON CONFLICT (session) DO UPDATE SET upto = excluded.upto;
 
 -- query search_watermark_lower (session i64)
--- The number of a deleted event at the end is given to the next one, that of a
--- deleted session to another.
+-- The number of a deleted event at the end is reused by the next one, and that
+-- of a deleted session by another.
 UPDATE search_watermark SET upto = min(upto, coalesce(
   (SELECT e.pos & 4294967295 FROM event e
     WHERE e.pos BETWEEN :session << 32 AND :session << 32 | 4294967295
@@ -14,7 +14,7 @@ UPDATE search_watermark SET upto = min(upto, coalesce(
  WHERE session = :session;
 
 -- query search_behind (lo i64, hi i64) -> (session i64, upto i64)
--- The first session with events behind its mark: one look per session.
+-- The first session with events after its watermark: one look-up per session.
 SELECT s.id AS session, coalesce(m.upto, 0) AS upto
   FROM session s LEFT JOIN search_watermark m ON m.session = s.id
  WHERE s.id BETWEEN :lo AND :hi AND EXISTS
@@ -39,7 +39,7 @@ SELECT pos FROM search_dirty WHERE pos BETWEEN :lo AND :hi
 DELETE FROM search_dirty WHERE pos BETWEEN :lo AND :hi;
 
 -- query search_open_list (lo i64, hi i64, count i64) -> (pos i64)
--- What still grows. The first bound is the last one of the batch before.
+-- Growing events. The first bound is the last one of the previous batch.
 SELECT DISTINCT pos FROM part
  WHERE state IN ('streaming','input','running','awaiting')
    AND pos > :lo AND pos <= :hi
@@ -67,8 +67,8 @@ SELECT (SELECT count(*) FROM search_text) AS indexed,
 -- row search_match_row (pos i64, score f64, at time, type i64)
 
 -- query search_edge (search_match_in) -> (n i64, pos i64)
--- How many of the last so many matches there are, and the first of them. FTS5
--- goes backwards by itself, so that it stops there.
+-- The number of matches among the last so many, and the first of them. FTS5
+-- reads backwards, so it stops there.
 SELECT count(*) AS n, coalesce(min(pos), 0) AS pos FROM
  (SELECT t.rowid AS pos
     FROM search_text t CROSS JOIN event e ON e.pos = t.rowid
@@ -110,7 +110,7 @@ SELECT s.sid, s.key,
  WHERE search_text MATCH :match AND search_text.rowid = :pos;
 
 -- query search_forks (session i64) -> (id i64)
--- All that stand on a session, over any number of steps.
+-- All forks of a session, over any number of levels.
 WITH RECURSIVE above (id) AS (
   SELECT id FROM session WHERE base = :session
   UNION SELECT s.id FROM session s JOIN above a ON s.base = a.id)

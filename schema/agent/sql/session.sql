@@ -3,24 +3,24 @@
 -- row session_row (id i64, sid text, key text, status text, kind text,
 --   is_ephemeral bool, title text, model text, source text, parent text,
 --   base opt, base_seq i64, leaf opt, system_seq opt, system_digest text,
---   meta json, rev i64, created_at time, updated_at time)
+--   meta json, rev i64, created_at time, updated_at time, workspace text)
 
 -- query session_by_key (key text) -> session_row
 SELECT id, sid, key, status, kind, is_ephemeral, title, model, source, parent,
        base, base_seq, leaf, system_seq, system_digest, meta, rev, created_at,
-       updated_at
+       updated_at, workspace
   FROM session WHERE key = :key;
 
 -- query session_by_sid (sid text) -> session_row
 SELECT id, sid, key, status, kind, is_ephemeral, title, model, source, parent,
        base, base_seq, leaf, system_seq, system_digest, meta, rev, created_at,
-       updated_at
+       updated_at, workspace
   FROM session WHERE sid = :sid;
 
 -- query session_by_id (id i64) -> session_row
 SELECT id, sid, key, status, kind, is_ephemeral, title, model, source, parent,
        base, base_seq, leaf, system_seq, system_digest, meta, rev, created_at,
-       updated_at
+       updated_at, workspace
   FROM session WHERE id = :id;
 
 -- query session_insert (sid text, key text, status text, kind text,
@@ -33,18 +33,24 @@ VALUES (:sid, :key, :status, :kind, :is_ephemeral, :title, :model, :source,
 
 -- query session_update (id i64, rev i64, status text, kind text,
 --   is_ephemeral bool, title text, model text, source text, parent text,
---   meta json, now time)
--- Compare and set: changes no row when somebody else was quicker.
+--   meta json, workspace text, now time)
+-- Compare and set: changes no row if the row was changed meanwhile.
 UPDATE session SET status = :status, kind = :kind,
        is_ephemeral = :is_ephemeral, title = :title, model = :model,
-       source = :source, parent = :parent, meta = :meta, rev = rev + 1,
-       updated_at = :now
+       source = :source, parent = :parent, meta = :meta,
+       workspace = :workspace, rev = rev + 1, updated_at = :now
  WHERE id = :id AND rev = :rev;
 
 -- query session_merge_meta (id i64, patch json, now time)
 UPDATE session SET meta = json_patch(meta, :patch), rev = rev + 1,
        updated_at = :now
  WHERE id = :id;
+
+-- query session_keep_workspace (session i64, run i64, workspace text, now time)
+UPDATE session SET workspace = :workspace, rev = rev + 1, updated_at = :now
+ WHERE id = :session AND workspace IS NULL AND NOT EXISTS
+  (SELECT 1 FROM run r WHERE r.session = :session AND r.id <> :run
+      AND r.status <> 'failed');
 
 -- query session_set_leaf (id i64, leaf opt, now time)
 UPDATE session SET leaf = :leaf, rev = rev + 1, updated_at = :now
@@ -76,8 +82,8 @@ SELECT s.id, s.sid, s.key, s.status, s.kind, s.title, s.model, s.source,
 
 -- query session_list (session_list_filter) -> session_item
 -- Newest first by id, which never changes, so a page never skips or repeats a
--- session however much they are written to meanwhile. Any set of filters, by a
--- scan; session_ids have an index each.
+-- session while others are written. Accepts any set of filters, with a scan;
+-- session_ids use an index each.
 SELECT s.id, s.sid, s.key, s.status, s.kind, s.title, s.model, s.source,
        s.parent, s.is_ephemeral, s.base, s.base_seq,
        coalesce((SELECT e.pos & 4294967295 FROM event e
@@ -134,8 +140,8 @@ SELECT id FROM session INDEXED BY session_status_kind
    AND id < :before ORDER BY id DESC LIMIT :count;
 
 -- query session_ids_prefix (session_list_filter) -> (id i64)
--- Keys from prefix to prefix_end, with any other filter; sorted, so its cost is
--- that of all that match.
+-- Keys from prefix to prefix_end, with any other filter. They are sorted, so
+-- the cost is that of all matching sessions.
 SELECT id FROM session INDEXED BY session_key
  WHERE key IS NOT NULL AND key >= :prefix AND key < :prefix_end
    AND substr(key, 1, length(:prefix)) = :prefix

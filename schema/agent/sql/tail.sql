@@ -1,4 +1,4 @@
--- Following a session while it grows: schema/agent/transcript/tail.h.
+-- Reads a session while it grows: schema/agent/transcript/tail.h.
 
 -- query tail_run (run_id text) -> (id i64, after_seq i64)
 SELECT id, after_seq FROM run WHERE run_id = :run_id;
@@ -9,8 +9,8 @@ SELECT after_seq FROM run INDEXED BY run_session
  WHERE session = :session AND id > :id ORDER BY id LIMIT 1;
 
 -- query tail_last_message (lo i64, hi i64, run_id text) -> (pos i64)
--- Among the newest few thousand events: further back, tail_last_part finds those
--- that have parts, and one without parts gets none any more.
+-- Among the newest few thousand events. For older ones, tail_last_part finds
+-- those with parts; a message without parts gets no more.
 SELECT e.pos FROM event e
  WHERE e.pos BETWEEN max(:lo, :hi - 4096) AND :hi AND e.type = 2
    AND (:run_id IS NULL OR e.run = (SELECT id FROM run WHERE run_id = :run_id))
@@ -36,7 +36,7 @@ SELECT p.pos, p.idx,
 --   rev i64, updated_at time)
 
 -- query tail_part_get (pos i64, idx i64, told i64) -> tail_part
--- text is what follows the characters that were told; length counts all.
+-- text is the text after the characters that were reported; length counts all.
 SELECT p.pos, p.idx, p.kind, p.state, p.name, p.call_id,
        substr(p.text, :told + 1) || coalesce((SELECT group_concat(c.text, '')
          FROM (SELECT substr(text, max(1, :told + 1 - upto + length(text)))

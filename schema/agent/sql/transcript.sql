@@ -96,7 +96,7 @@ SELECT id, pos, key, target, body, created_at FROM outbox
 
 -- query outbox_of_run (reply text, first text, end text,
 --   count i64) -> (id i64, created_at time)
--- Newest first. Which they are is found in the index of the keys alone.
+-- Newest first. They are found in the index of the keys alone.
 SELECT id, created_at FROM outbox
  WHERE id IN (SELECT id FROM
    (SELECT id FROM outbox WHERE key = :reply
@@ -115,8 +115,8 @@ SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
   FROM run WHERE run_id = :run_id;
 
 -- query run_before (run_id text) -> (seq i64)
--- The event that the first one of a run follows, 0 for none. In the worker only:
--- it reads the events of the session.
+-- The event before the first one of a run, 0 for none. For workers only: it
+-- reads the events of the session.
 SELECT coalesce(j.parent, (e.pos & 4294967295) - 1) AS seq
   FROM run r JOIN event e ON e.run = r.id
    AND e.pos BETWEEN r.session << 32 AND (r.session << 32) + 4294967295
@@ -127,16 +127,19 @@ SELECT coalesce(j.parent, (e.pos & 4294967295) - 1) AS seq
 SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
   FROM run WHERE id = :id;
 
--- query run_local_begin (run_id text, session i64, attempt i64, epoch i64, now time)
--- A later attempt takes the run over; an earlier or an equal one changes nothing.
-INSERT INTO run (run_id, session, attempt, epoch, status, started_at, after_seq)
-VALUES (:run_id, :session, :attempt, :epoch, 'running', :now,
+-- query run_local_begin (run_id text, session i64, attempt i64, epoch i64,
+--   workspace text, now time)
+-- A later attempt takes over the run; an earlier or equal one changes nothing.
+INSERT INTO run (run_id, session, attempt, epoch, status, workspace, started_at,
+  after_seq)
+VALUES (:run_id, :session, :attempt, :epoch, 'running', :workspace, :now,
   coalesce((SELECT pos & 4294967295 FROM event
              WHERE pos BETWEEN :session << 32 AND :session << 32 | 4294967295
              ORDER BY pos DESC LIMIT 1),
            (SELECT base_seq FROM session WHERE id = :session)))
 ON CONFLICT (run_id) DO UPDATE SET attempt = excluded.attempt,
-  epoch = excluded.epoch, status = 'running', reason = NULL, ended_at = NULL
+  epoch = excluded.epoch, status = 'running', workspace = excluded.workspace,
+  reason = NULL, ended_at = NULL
  WHERE attempt < excluded.attempt;
 
 -- query run_local_end (id i64, status text, reason text, now time)
@@ -162,7 +165,7 @@ SELECT count(*) AS n FROM run WHERE session = :session AND status = 'running';
 DELETE FROM run WHERE session = :session;
 
 -- query outbox_hold (now time)
--- After a restore: nobody knows whether these were sent.
+-- After a restore: it is unknown whether these were sent.
 UPDATE outbox SET taken_at = :now WHERE taken_at IS NULL;
 
 -- query outbox_held -> (keys json)

@@ -8,16 +8,26 @@
 
 -- row vfs_ns_row (id i64, name text, base text, parent i64, snap i64,
 --                 next_ino i64, max_bytes i64, max_files i64, used_bytes i64,
---                 used_files i64, made_at i64)
+--                 used_files i64, made_at i64, run text, is_ephemeral bool)
+-- columns vfs_ns_columns
+id, name, base, parent, snap, next_ino, max_bytes, max_files, used_bytes,
+	used_files, made_at, run, is_ephemeral
+
 -- query vfs_ns_find (vfs_key) -> vfs_ns_row
-SELECT id, name, base, parent, snap, next_ino, max_bytes, max_files, used_bytes,
-	used_files, made_at
+SELECT {vfs_ns_columns}
 FROM vfs_ns WHERE name = :text;
 
 -- query vfs_ns_list -> vfs_ns_row
-SELECT id, name, base, parent, snap, next_ino, max_bytes, max_files, used_bytes,
-	used_files, made_at
-FROM vfs_ns ORDER BY id;
+-- Without those that are being deleted.
+SELECT {vfs_ns_columns}
+FROM vfs_ns WHERE name NOT GLOB '.*' ORDER BY id;
+
+-- query vfs_ns_dropped -> (name text)
+-- One that was hidden when its run ended (0002_run_workspace.sql).
+SELECT name FROM vfs_ns WHERE name GLOB '.dropped-*' ORDER BY id LIMIT 1;
+
+-- query vfs_ns_set_run (name text, run text, is_ephemeral bool)
+UPDATE vfs_ns SET run = :run, is_ephemeral = :is_ephemeral WHERE name = :name;
 
 -- query vfs_ns_now (vfs_key) -> (snap i64, next_ino i64, max_bytes i64,
 --                                max_files i64, used_bytes i64, used_files i64)
@@ -55,8 +65,8 @@ SELECT {vfs_inode_columns}
 FROM vfs_inode WHERE id = :id;
 
 -- query vfs_inode_at (vfs_key) -> vfs_inode_row
--- The node as the snapshot has it: what the first change after it replaced, or
--- what is there now if nothing did.
+-- The node as in the snapshot: the before-image of the first change after it,
+-- or the current node if there was none.
 SELECT {vfs_inode_columns}
 FROM (SELECT * FROM vfs_undo_inode WHERE id = :id AND snap >= :snap
 	ORDER BY snap LIMIT 1)
@@ -66,7 +76,7 @@ FROM vfs_inode WHERE id = :id
 LIMIT 1;
 
 -- query vfs_child (vfs_key) -> vfs_inode_row
--- The node that a name leads to.
+-- The node of a name.
 SELECT i.id, mode, nlink, uid, gid, size, accessed, modified, changed, created,
 	rdev, flags, parent, i.name, blob, lower_size
 FROM vfs_dentry AS d JOIN vfs_inode AS i
@@ -202,7 +212,7 @@ UPDATE vfs_blob SET raw = :raw, data = :data WHERE id = :id;
 DELETE FROM vfs_blob WHERE id = :id;
 
 -- query vfs_blob_drop_single (vfs_key)
--- Only if nothing else names it.
+-- Only if no other row uses it.
 DELETE FROM vfs_blob WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM vfs_blob_refs WHERE blob = :id);
 
@@ -246,21 +256,22 @@ INSERT OR IGNORE INTO vfs_undo_xattr (id, name, snap, value)
 VALUES (:id, :name, :snap,
 	(SELECT value FROM vfs_xattr WHERE id = :id AND name = :name));
 
--- row vfs_owner (id i64, pid i64, start i64)
+-- row vfs_owner (id i64, pid i64, start i64, is_shared bool)
 -- query vfs_orphan_add (vfs_owner)
 INSERT OR REPLACE INTO vfs_orphan (id, pid, start) VALUES (:id, :pid, :start);
 
 -- query vfs_orphan_list (vfs_range) -> vfs_owner
-SELECT id, pid, start FROM vfs_orphan WHERE id >= :lo AND id < :hi;
+SELECT id, pid, start, 0 AS is_shared FROM vfs_orphan WHERE id >= :lo AND id < :hi;
 
 -- query vfs_orphan_drop (vfs_key)
 DELETE FROM vfs_orphan WHERE id = :id;
 
 -- query vfs_open_process_add (vfs_owner)
-INSERT OR REPLACE INTO vfs_open_process (ns, pid, start) VALUES (:id, :pid, :start);
+INSERT OR REPLACE INTO vfs_open_process (ns, pid, start, is_shared)
+VALUES (:id, :pid, :start, :is_shared);
 
 -- query vfs_open_process_list (vfs_key) -> vfs_owner
-SELECT ns AS id, pid, start FROM vfs_open_process WHERE ns = :id;
+SELECT ns AS id, pid, start, is_shared FROM vfs_open_process WHERE ns = :id;
 
 -- query vfs_open_process_drop (vfs_owner)
 DELETE FROM vfs_open_process WHERE ns = :id AND pid = :pid;
@@ -303,7 +314,7 @@ SELECT max(coalesce((SELECT max(id) FROM vfs_inode
 		WHERE id >= :lo AND id < :hi), :lo)) AS n;
 
 -- query vfs_unseen (vfs_range) -> vfs_number
--- The first directory whose host side was never read (flag 2).
+-- The first directory whose lower directory was never read (flag 2).
 SELECT id AS n FROM vfs_inode WHERE id >= :lo AND id < :hi AND flags & 2
 ORDER BY id LIMIT 1;
 

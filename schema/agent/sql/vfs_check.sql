@@ -1,41 +1,56 @@
--- What fsck looks for, and how it is repaired: one pair for each row of
--- vfs/check/check.def. Each finds in all namespaces of the file.
+-- The checks of fsck and their repairs: one pair for each row of
+-- vfs/check/check.def. Each covers all namespaces of the file.
 
--- What all checks of a group would find (not how much): 0 if nothing. The checks
--- before those of a group have found nothing then.
+-- Whether any check of a group would find something: 0 if not. It assumes that
+-- the checks before those of the group found nothing.
 
 -- query vfs_find_in_inodes -> vfs_number
-SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN vfs_blob AS b ON b.id =
-	i.blob WHERE i.id >> 40 NOT IN (SELECT id FROM vfs_ns) OR mode & 61440 NOT IN
-	(4096, 8192, 16384, 24576, 32768, 40960, 49152) OR mode & ~65535 OR (mode &
-	61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND 4095) OR (NOT
-	flags & 1 AND i.id IN (SELECT id FROM vfs_xattr)) OR (blob IS NOT NULL AND
-	b.id IS NULL) OR (lower_size IS NOT NULL AND i.id NOT IN (SELECT id FROM
-	vfs_lower)) OR (nlink = 0 AND i.id NOT IN (SELECT id FROM vfs_orphan)) OR size
-	< 0 OR (mode & 61440 = 40960 AND size <> length(target)) OR (mode & 61440 =
-	32768 AND size < max(coalesce(b.raw, length(b.data), 0), coalesce((SELECT
-	max(c.idx * 65536 + coalesce(raw, length(data))) FROM vfs_chunk AS c JOIN
-	vfs_blob AS b ON b.id = c.blob WHERE c.id = i.id), 0)));
+SELECT count(*) + (SELECT count(*) FROM vfs_chunk AS c JOIN vfs_inode AS i ON
+	i.id = c.id JOIN vfs_blob AS b ON b.id = c.blob WHERE i.mode & 61440 = 32768
+	AND i.size < c.idx * 65536 + coalesce(b.raw, length(b.data))) AS n FROM
+	vfs_inode AS i LEFT JOIN vfs_blob AS b ON b.id = i.blob WHERE i.id >> 40 NOT
+	IN (SELECT id FROM vfs_ns) OR mode & 61440 NOT IN (4096, 8192, 16384, 24576,
+	32768, 40960, 49152) OR mode & ~65535 OR (mode & 61440 = 40960 AND
+	coalesce(length(target), 0) NOT BETWEEN 1 AND 4095) OR (NOT flags & 1 AND i.id
+	IN (SELECT id FROM vfs_xattr)) OR (blob IS NOT NULL AND b.id IS NULL) OR
+	(lower_size IS NOT NULL AND i.id NOT IN (SELECT id FROM vfs_lower)) OR (nlink
+	= 0 AND i.id NOT IN (SELECT id FROM vfs_orphan)) OR size < 0 OR (mode & 61440
+	= 40960 AND size <> length(target)) OR (mode & 61440 = 32768 AND size <
+	coalesce(b.raw, length(b.data), 0));
 
+-- Names are valid, and each node has as many as it should. Counting the names of
+-- each node would sort all of them. A node with one name usually knows it, and no
+-- other name can be the one that it knows. So only the remaining names are
+-- counted by node: those of files that have several, or do not know theirs. Then
+-- no node has too many names, and if the sum is right, none has too few.
 -- query vfs_find_in_names -> vfs_number
-SELECT count(*) AS n FROM vfs_dentry AS d LEFT JOIN vfs_inode AS i ON i.id =
-	(d.dir & ~1099511627775) | d.ino LEFT JOIN vfs_inode AS p ON p.id = d.dir
-	WHERE length(d.name) NOT BETWEEN 1 AND 255 OR d.name IN (x'2e', x'2e2e') OR
-	instr(d.name, x'2f') OR instr(d.name, x'00') OR i.id IS NULL OR p.id IS NULL
-	OR (p.mode & 61440) <> 16384 OR d.type <> i.mode >> 12 OR (d.type = 4 AND
-	(i.parent <> d.dir & 1099511627775 OR i.name <> d.name));
+SELECT count(CASE WHEN length(d.name) NOT BETWEEN 1 AND 255 OR d.name IN
+	(x'2e', x'2e2e') OR instr(d.name, x'2f') OR instr(d.name, x'00') OR i.id IS
+	NULL OR p.id IS NULL OR (p.mode & 61440) <> 16384 OR d.type <> i.mode >> 12
+	OR d.ino = 1 OR i.nlink < 1 OR ((i.parent <> d.dir & 1099511627775 OR i.name
+	<> d.name) AND (d.type = 4 OR (i.nlink = 1 AND EXISTS (SELECT 1 FROM
+	vfs_dentry AS k WHERE k.dir = (d.dir & ~1099511627775) | i.parent AND k.name =
+	i.name AND k.ino = d.ino)))) THEN 1 END) + (count(*) <> (SELECT
+	coalesce(sum(CASE mode & 61440 WHEN 16384 THEN nlink > 0 ELSE max(nlink, 0)
+	END), 0) FROM vfs_inode WHERE id & 1099511627775 <> 1)) + CASE WHEN count(CASE
+	WHEN d.type <> 4 AND (i.nlink > 1 OR i.parent <> d.dir & 1099511627775 OR
+	i.name <> d.name) THEN 1 END) = 0 THEN 0 ELSE (SELECT count(*) FROM (SELECT 1
+	FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir & ~1099511627775) |
+	d.ino WHERE d.type <> 4 AND (i.nlink > 1 OR i.parent <> d.dir & 1099511627775
+	OR i.name <> d.name) GROUP BY i.id HAVING count(*) <> i.nlink)) END AS n FROM
+	vfs_dentry AS d LEFT JOIN vfs_inode AS i ON i.id = (d.dir & ~1099511627775) |
+	d.ino LEFT JOIN vfs_inode AS p ON p.id = d.dir;
 
--- Each node has as many names as it says, a directory one, and the number of
--- nodes that have a name is that of those that should.
--- query vfs_find_in_links -> vfs_number
-SELECT coalesce(sum(CASE WHEN t = 4 THEN c > 1 ELSE c <> i.nlink END OR i.id &
-	1099511627775 = 1), 0) + (coalesce(sum(i.nlink > 0), 0) <> (SELECT count(*)
-	FROM vfs_inode WHERE nlink > 0 AND id & 1099511627775 <> 1)) AS n FROM (SELECT (dir &
-	~1099511627775) | ino AS id, count(*) AS c, min(type) AS t FROM vfs_dentry
-	GROUP BY 1) AS d JOIN vfs_inode AS i ON i.id = d.id;
+-- Types of names are right by then, so files need not be followed.
+-- query vfs_find_in_tree -> vfs_number
+SELECT count(*) AS n FROM (WITH RECURSIVE reach(id) AS (SELECT (id << 40) | 1
+	FROM vfs_ns UNION SELECT (d.dir & ~1099511627775) | d.ino FROM reach AS r
+	JOIN vfs_dentry AS d ON d.dir = r.id WHERE d.type = 4) SELECT id FROM
+	vfs_inode WHERE nlink > 0 AND (mode & 61440) = 16384 AND id NOT IN (SELECT id
+	FROM reach));
 
--- Each blob is named as often as it says, as many blobs are named as there are,
--- and as many are named several times as there are counters.
+-- Each blob is used as often as it states, all blobs are used, and the number
+-- of blobs with several uses is that of the counters.
 -- query vfs_find_in_contents -> vfs_number
 SELECT coalesce(sum(c <> coalesce(s.refs, 1)), 0) + (count(*) <> (SELECT
 	count(*) FROM vfs_blob)) + (coalesce(sum(c > 1), 0) <> (SELECT count(*) FROM
@@ -66,7 +81,7 @@ SELECT (id << 40) | 1, 16877, 2, 0, 0, 0, made_at, made_at, made_at, made_at,
 WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE vfs_inode.id = (vfs_ns.id <<
 	40) | 1);
 
--- Types are files, directories, links, fifos, sockets and devices.
+-- Types are files, directories, symbolic links, fifos, sockets and devices.
 -- query vfs_find_type -> vfs_number
 SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 NOT IN (4096, 8192,
 	16384, 24576, 32768, 40960, 49152) OR mode & ~65535;
@@ -82,7 +97,7 @@ SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 = 40960 AND
 	coalesce(length(target), 0) NOT BETWEEN 1 AND 4095;
 
 -- query vfs_repair_target
--- A link to nowhere can be told only as a file.
+-- A symbolic link without a target becomes a file.
 UPDATE vfs_inode SET mode = 33152, size = 0, target = NULL
 WHERE mode & 61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND
 	4095;
@@ -121,14 +136,14 @@ UPDATE vfs_dentry SET type = (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir
 WHERE type <> (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir &
 	~1099511627775) | ino);
 
--- A directory has one name, and its root none.
+-- A directory has one name, and the root none.
 -- query vfs_find_dir_names -> vfs_number
 SELECT (SELECT count(*) FROM (SELECT 1 FROM vfs_dentry WHERE type = 4 AND ino
 	<> 1 GROUP BY (dir & ~1099511627775) | ino HAVING count(*) > 1)) + (SELECT
 	count(*) FROM vfs_dentry WHERE ino = 1) AS n;
 
 -- query vfs_repair_dir_names
--- The name that the directory itself knows stays.
+-- The name that the directory itself states is kept.
 DELETE FROM vfs_dentry WHERE ino = 1 OR (dir, name) IN (SELECT dir, name FROM
 	(SELECT d.dir, d.name, row_number() OVER (PARTITION BY d.dir &
 	~1099511627775, d.ino ORDER BY i.parent <> d.dir & 1099511627775, i.name <>
@@ -239,7 +254,7 @@ SELECT count(*) AS n FROM vfs_inode WHERE lower_size IS NOT NULL AND id NOT IN
 UPDATE vfs_inode SET lower_size = NULL WHERE lower_size IS NOT NULL AND id NOT IN
 	(SELECT id FROM vfs_lower);
 
--- No content lies past the end of its file.
+-- No content is after the end of its file.
 -- query vfs_find_size -> vfs_number
 SELECT count(*) AS n FROM vfs_inode AS i WHERE size < 0 OR (mode & 61440 =
 	40960 AND size <> length(target)) OR (mode & 61440 = 32768 AND size < max(
@@ -309,13 +324,12 @@ INSERT INTO vfs_orphan (id, pid, start)
 SELECT id, 0, 1 FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id FROM
 	vfs_orphan);
 
--- query vfs_find_orphan_named -> vfs_number
-SELECT count(*) AS n FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode
-	WHERE nlink = 0);
+-- query vfs_find_orphan_gone -> vfs_number
+SELECT count(*) AS n FROM vfs_orphan WHERE id NOT IN (SELECT id FROM
+	vfs_inode);
 
--- query vfs_repair_orphan_named
-DELETE FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode WHERE nlink =
-	0);
+-- query vfs_repair_orphan_gone
+DELETE FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode);
 
 -- query vfs_find_share -> vfs_number
 SELECT count(*) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
@@ -377,7 +391,7 @@ WHERE nlink > 0 AND id & 1099511627775 <> 1
 LIMIT 500;
 
 -- query vfs_cycle_dir -> vfs_number
--- A directory that cannot be reached: its name is taken away.
+-- A directory that cannot be reached: its name is deleted.
 WITH RECURSIVE reach(id) AS (SELECT (id << 40) | 1 FROM vfs_ns
 	UNION SELECT (d.dir & ~1099511627775) | d.ino
 	FROM reach AS r JOIN vfs_dentry AS d ON d.dir = r.id)
@@ -389,11 +403,11 @@ HAVING min(id) IS NOT NULL;
 -- query vfs_cycle_cut (vfs_key)
 DELETE FROM vfs_dentry WHERE (dir & ~1099511627775) | ino = :id;
 
--- query vfs_blob_next (vfs_key) -> vfs_number
-SELECT id AS n FROM vfs_blob WHERE id > :id ORDER BY id LIMIT 1;
+-- query vfs_blob_after (id i64, count i64) -> vfs_blob_row
+SELECT id, raw, data FROM vfs_blob WHERE id > :id ORDER BY id LIMIT :count;
 
--- Equal contents become one: pairs of old and new first, then all who name
--- them. The pairs are in the table only while that is going on.
+-- Equal contents are merged: first the pairs of old and new, then all rows that
+-- use them. The table has rows only meanwhile.
 -- query vfs_dedup_add (old i64, new i64)
 INSERT INTO vfs_dedup (old, new) VALUES (:old, :new);
 

@@ -1,5 +1,5 @@
--- Snapshots and forks. What a change replaced is in the undo tables under the
--- snapshot that was the newest then; lo <= id < hi is one namespace.
+-- Snapshots and forks. The before-image of a change is in the undo tables under
+-- the snapshot that was the newest then; lo <= id < hi is one namespace.
 
 -- row vfs_snap_row (id i64, ns i64, name text, next_ino i64, hidden bool,
 --                   made_at i64)
@@ -24,8 +24,8 @@ DELETE FROM vfs_snap WHERE id = :snap;
 -- query vfs_ns_snap (vfs_key)
 UPDATE vfs_ns SET snap = :snap, next_ino = :ino WHERE id = :id;
 
--- Under one snapshot, a few rows at a time, from the key of the last one on: the
--- rows of other snapshots lie in between and are read only once.
+-- Rows of one snapshot, a few at a time, starting after the key of the last
+-- one. Rows of other snapshots in between are read only once.
 -- row vfs_undo_page (id i64, idx i64, hi i64, snap i64, count i64)
 -- query vfs_undo_inodes (vfs_undo_page) -> (id i64, blob opt)
 SELECT id, blob FROM vfs_undo_inode
@@ -48,8 +48,8 @@ DELETE FROM vfs_undo_dentry WHERE dir >= :lo AND dir < :hi AND snap = :snap;
 -- query vfs_undo_xattrs_drop (vfs_range)
 DELETE FROM vfs_undo_xattr WHERE id >= :lo AND id < :hi AND snap = :snap;
 
--- A snapshot goes: what it kept, an older one may need too, unless that has its
--- own (then the row stays behind and is let go). hi: end of what the older has.
+-- Deletes a snapshot: an older one may need its rows, unless that has its own
+-- (then the row is deleted). hi: end of the rows of the older one.
 -- query vfs_pass_inodes (vfs_range)
 UPDATE OR IGNORE vfs_undo_inode SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
@@ -66,9 +66,10 @@ WHERE id >= :lo AND id < :hi AND snap = :snap;
 UPDATE OR IGNORE vfs_undo_xattr SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
 
--- A snapshot that goes in batches has another name and is hidden. Its rows are
--- found by a walk over all of a namespace's, `count` at a time, from the key of
--- the last one on; each goes to the older snapshot, or is let go.
+-- A snapshot that is deleted in batches gets another name and is hidden. Its
+-- rows are found by a walk over all rows of the namespace, `count` at a time,
+-- starting after the key of the last one; each is moved to the older snapshot
+-- or deleted.
 -- row vfs_undo_row (id i64, idx i64, name blob, snap i64, blob opt)
 -- row vfs_undo_after (id i64, idx i64, name blob, snap i64, hi i64, count i64)
 -- row vfs_undo_key (id i64, idx i64, name blob, snap i64, to i64)
@@ -122,7 +123,7 @@ UPDATE OR IGNORE vfs_undo_xattr SET snap = :to WHERE id = :id AND name = :name A
 -- query vfs_dropped_xattr_delete (vfs_undo_key)
 DELETE FROM vfs_undo_xattr WHERE id = :id AND name = :name AND snap = :snap;
 
--- Going back: the undo rows of one snapshot become the tree again.
+-- Rollback: the undo rows of one snapshot replace the tree.
 -- query vfs_back_inode (vfs_key)
 INSERT OR REPLACE INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,
 	changed, created, rdev, flags, parent, name, blob, lower_size, target)
@@ -148,9 +149,13 @@ INSERT INTO vfs_xattr (id, name, value)
 SELECT id, name, value FROM vfs_undo_xattr
 WHERE id >= :lo AND id < :hi AND snap = :snap AND value IS NOT NULL;
 
--- Everything in a range of ids, contents a few at a time.
--- query vfs_range_inodes (vfs_range) -> (id i64, blob opt)
-SELECT id, blob FROM vfs_inode WHERE id >= :lo AND id < :hi LIMIT 500;
+-- Everything in a range of ids, a few contents at a time.
+-- query vfs_range_blobs (vfs_range) -> (id i64, blob i64)
+SELECT id, blob FROM vfs_inode
+WHERE id >= :lo AND id < :hi AND blob IS NOT NULL ORDER BY id LIMIT 500;
+
+-- query vfs_range_inodes_drop (vfs_range)
+DELETE FROM vfs_inode WHERE id >= :lo AND id < :hi;
 
 -- query vfs_range_chunks (vfs_range) -> (id i64, idx i64, blob opt)
 SELECT id, idx, blob FROM vfs_chunk WHERE id >= :lo AND id < :hi LIMIT 500;
@@ -171,8 +176,8 @@ DELETE FROM vfs_orphan WHERE id >= :lo AND id < :hi;
 DELETE FROM vfs_journal WHERE ns = :id
 	AND seq < (SELECT max(seq) FROM vfs_journal);
 
--- A fork: the rows of a namespace again, `by` further on. snap 0 is the live
--- tree, else the tree as that snapshot has it; hi bounds what it has.
+-- A fork: the rows of a namespace again, with ids moved by `by`. snap 0 is the
+-- current tree, else the tree of that snapshot; hi limits its ids.
 -- query vfs_fork_inodes (vfs_range)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
 	created, rdev, flags, parent, name, blob, lower_size, target)
@@ -250,8 +255,8 @@ SELECT blob, 2 FROM vfs_chunk WHERE id >= :lo AND id < :hi
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
 
 -- query vfs_touched_dirs (vfs_range) -> vfs_number
--- Directories with a change in them since a snapshot: of a name, or of a node
--- in its place before and now.
+-- Directories with a change since a snapshot: of a name, or of a node that has
+-- the same place before and now.
 SELECT dir AS n FROM vfs_undo_dentry
 WHERE dir >= :lo AND dir < :hi AND snap >= :snap
 UNION
@@ -263,7 +268,7 @@ SELECT (i.id & ~1099511627775) | i.parent FROM vfs_undo_inode AS u
 WHERE u.id >= :lo AND u.id < :hi AND u.snap >= :snap;
 
 -- query vfs_touched_links (vfs_range) -> vfs_number
--- Changed nodes that have, or had, several names (and are no directories).
+-- Changed nodes that have, or had, several names (except directories).
 SELECT count(*) AS n FROM vfs_undo_inode AS u
 	LEFT JOIN vfs_inode AS i ON i.id = u.id
 WHERE u.id >= :lo AND u.id < :hi AND u.snap >= :snap

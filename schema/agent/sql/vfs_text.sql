@@ -1,4 +1,4 @@
--- Full text of workspaces: bringing the index up to date, then asking it.
+-- Full text of workspaces: updating the index, and searching it.
 
 -- query vfs_text_watermark_get (ns i64) -> (seq i64)
 SELECT seq FROM vfs_text_watermark WHERE ns = :ns;
@@ -8,7 +8,7 @@ INSERT INTO vfs_text_watermark (ns, seq) VALUES (:ns, :seq)
 ON CONFLICT (ns) DO UPDATE SET seq = excluded.seq;
 
 -- query vfs_text_bounds (ns i64) -> (first i64, last i64)
--- The oldest change that is still known, and the namespace's newest.
+-- The oldest known change, and the newest one of the namespace.
 SELECT coalesce((SELECT min(seq) FROM vfs_journal), 0) AS first,
        coalesce((SELECT seq FROM vfs_journal WHERE ns = :ns
                   ORDER BY seq DESC LIMIT 1), 0) AS last;
@@ -17,18 +17,19 @@ SELECT coalesce((SELECT min(seq) FROM vfs_journal), 0) AS first,
 SELECT seq, op, ino FROM vfs_journal
  WHERE seq > :seq AND ns = :ns ORDER BY seq LIMIT :count;
 
--- query vfs_text_behind (lo i64, hi i64, count i64) -> (id i64)
--- Files that are not as they were when they were looked at, or never were. Of
--- those that lie on the host only what was written here counts.
-SELECT i.id FROM vfs_inode i LEFT JOIN vfs_text_file f ON f.id = i.id
+-- row vfs_text_due (id i64, is_new i64)
+-- query vfs_text_behind (lo i64, hi i64, count i64) -> vfs_text_due
+-- Files that have changed since they were examined, or were never examined. Of
+-- files in the lower directory, only changed ones count.
+SELECT i.id, f.id IS NULL AS is_new FROM vfs_inode i LEFT JOIN vfs_text_file f ON f.id = i.id
  WHERE i.id >= :lo AND i.id < :hi AND i.mode & 61440 = 32768
    AND (f.id IS NULL OR f.changed <> i.changed OR f.size <> i.size)
    AND (i.lower_size IS NULL OR i.blob > 0 OR EXISTS
         (SELECT 1 FROM vfs_chunk c WHERE c.id = i.id))
  ORDER BY i.id LIMIT :count;
 
--- query vfs_text_gone (lo i64, hi i64, count i64) -> (id i64)
-SELECT f.id FROM vfs_text_file f LEFT JOIN vfs_inode i ON i.id = f.id
+-- query vfs_text_gone (lo i64, hi i64, count i64) -> vfs_text_due
+SELECT f.id, 0 AS is_new FROM vfs_text_file f LEFT JOIN vfs_inode i ON i.id = f.id
  WHERE f.id >= :lo AND f.id < :hi AND i.id IS NULL
  ORDER BY f.id LIMIT :count;
 
@@ -38,6 +39,10 @@ ON CONFLICT (id) DO UPDATE SET changed = excluded.changed, size = excluded.size;
 
 -- query vfs_text_file_drop (id i64)
 DELETE FROM vfs_text_file WHERE id = :id;
+
+-- query vfs_text_add (id i64, text text)
+-- FTS5 does not look for an old row.
+INSERT INTO vfs_text (rowid, text) VALUES (:id, :text);
 
 -- query vfs_text_put (id i64, text text)
 INSERT OR REPLACE INTO vfs_text (rowid, text) VALUES (:id, :text);

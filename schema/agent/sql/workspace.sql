@@ -1,4 +1,4 @@
--- Workspaces that were made ready. See worker/workspace/bootstrap.h.
+-- Workspaces whose set-up was done: worker/workspace/bootstrap.h.
 
 -- query workspace_setup_get (place text) -> (state text, pid i64, start_ticks i64, boot_id text)
 SELECT state, pid, start_ticks, boot_id FROM workspace_setup

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* As much of it as there is room for, in whole characters. */
+/* Adds as many whole characters as fit. */
 static void add_cut(struct buf *b, const char *text)
 {
 	size_t n = strlen(text), room = b->max - b->n - 1;
@@ -31,8 +31,8 @@ static int add_parts(struct sql *db, int64_t pos, struct buf *text,
 	return sql_end(&it, e);
 }
 
-/* The position of the message in *pos: its parts cannot be read while the events
- * are. */
+/* *pos is the position of the message: its parts cannot be read while the query
+ * of the events is open. */
 static void read_event(const struct answer_events_row *row, struct buf *said,
 		       struct buf *printed, int64_t *pos)
 {

@@ -24,7 +24,7 @@ static int refuse_running(struct agent_file *f, const struct session_row *s,
 			: 0;
 }
 
-/* What the session shows last, and the end of its log. */
+/* The last event that the session shows, and the end of its log. */
 static int ends_of(struct agent_file *f, const struct session_row *s,
 		   int64_t *leaf, int64_t *tail, struct err *e)
 {
@@ -51,7 +51,8 @@ static int check_seq(const struct session_row *s, int64_t seq, int64_t tail,
 	return 0;
 }
 
-/* The session that holds event `seq` of a history: itself or an ancestor. */
+/* The session that contains event `seq` of a history: the session itself or an
+ * ancestor. */
 static int owner_of(struct agent_file *f, const struct session_row *from,
 		    int64_t seq, int64_t *owner, struct arena *a, struct err *e)
 {
@@ -247,7 +248,7 @@ int session_restore(struct agent_file *f, const char *key, struct err *e)
 	return rc;
 }
 
-/* Deletes a session's events after `keep`. */
+/* Deletes the events of a session after `keep`. */
 static int drop_events(struct agent_file *f, int64_t session, int64_t keep,
 		       struct err *e)
 {
@@ -284,9 +285,9 @@ static int mark_deleted(struct agent_file *f, int64_t id, int64_t keep,
 }
 
 /*
- * One session that nobody wants any more: gone if no fork stands on it, else
- * marked as deleted, with what its forks need. Then the same for the one that it stood on,
- * if that was only kept for its sake.
+ * Deletes one session. If a fork needs it, it is only marked as deleted and
+ * keeps what its forks need. Then does the same with its base, if that was kept
+ * only for this session.
  */
 static int delete_up(struct agent_file *f, struct session_row s,
 		     struct arena *a, struct err *e)

@@ -4,41 +4,44 @@
 #include "schema/agent/transcript/writer.h"
 
 /*
- * Branches of a conversation: forks, rewinds, compactions, and the deletion of
- * sessions that others stand on. None of them is done to a session while a run
- * writes to it (ERR_BUSY), except a fork by pointer, which changes nothing.
+ * Branches: forks, rewinds, compactions, and the deletion of sessions that are
+ * the base of others. While a run writes to a session, they fail with ERR_BUSY,
+ * except a fork by pointer, which does not change the session.
  */
 struct fork_new {
 	const char *from;  /* key of the session */
-	int64_t at;        /* last seq to take along; 0: what it shows last */
-	const char *key;   /* of the new session; must be free */
-	const char *title; /* NULL: as the origin */
-	bool copy;         /* copy the events (new ids) instead of pointing */
+	int64_t at;        /* last seq to include; 0: the last one that it
+			    * shows */
+	const char *key;   /* of the new session; must not be in use */
+	const char *title; /* NULL: that of the origin */
+	bool copy;         /* copy the events (with new ids) instead of
+			    * referring to them */
 	bool is_ephemeral; /* hidden from lists */
 };
 
-/* By pointer: one row, no event is copied, whatever the length. A fork has no
+/* By pointer: adds one row and copies no event, for any length. A fork has no
  * standing permissions. */
 int session_fork(struct agent_file *f, const struct fork_new *n,
 		 struct session_row *row, struct arena *a, struct err *e);
 
-/* The family of a session, from its farthest ancestor down, deepest last. */
+/* The tree of a session, from its oldest ancestor downwards. */
 int session_tree(struct agent_file *f, const char *key,
 		 struct session_lineage **rows, struct arena *a, struct err *e);
 
-/* Hides what follows seq; the next event follows it. 0 hides everything. */
+/* Hides the events after seq; the next event follows it. 0 hides everything. */
 int session_rewind(struct agent_file *f, const char *key, int64_t seq,
 		   struct err *e);
 
-/* Undoes the last rewind that was not undone. ERR_NOTFOUND if there is none. */
+/* Undoes the last rewind that is not undone yet. ERR_NOTFOUND if there is
+ * none. */
 int session_restore(struct agent_file *f, const char *key, struct err *e);
 
-/* Forks keep their history whole: what they need stays, unseen, until the last
- * of them is gone. */
+/* Forks keep their whole history: the events that they need stay, hidden, until
+ * the last fork is deleted. */
 int session_delete(struct agent_file *f, const char *key, struct err *e);
 
-/* An event and a row that say: for the model, `summary` stands for everything up
- * to seq `upto`. The log stays as it is. */
+/* Adds an event and a row: for the model, `summary` replaces everything up to
+ * seq `upto`. The log stays complete. */
 struct compaction_new {
 	int64_t upto;
 	const char *summary;

@@ -16,12 +16,12 @@ enum event_type {
 	EVENT_TYPES
 };
 
-const char *event_type_name(int64_t type); /* "unknown" for a number unknown */
-enum event_type event_type_from(const char *word); /* EVENT_unknown likewise */
+const char *event_type_name(int64_t type); /* "unknown" for an unknown number */
+enum event_type event_type_from(const char *word); /* or EVENT_unknown */
 
 /*
  * pos = session << 32 | seq is the primary key of an event. seq counts from 1
- * without gaps; a fork by pointer counts on from the place where it left.
+ * without gaps; a fork by pointer continues the count of its base.
  */
 #define EVENT_SEQ_MAX  INT64_C(0xffffffff)
 #define EVENT_BODY_MAX (16u << 20)
@@ -43,8 +43,9 @@ static inline int64_t event_seq(int64_t pos)
 }
 
 /*
- * An event's id is made from its session's id and seq, so it sorts as the
- * events do and needs no index: evt_ + the 26 characters of ses_… + ten digits.
+ * The id of an event is derived from the id of its session and its seq. So it
+ * sorts like the events and needs no index: evt_ + the 26 characters of ses_… +
+ * ten digits.
  */
 struct event_id {
 	char text[4 + ID_BODY + 10 + 1];

@@ -70,12 +70,13 @@ int event_body_check_text(const char *type, const char *text, size_t n,
 	return rc;
 }
 
-/* Rows hold valid JSON by a CHECK: an object is known by its first character.
- * If the check was switched off, the text is kept as a string. */
+/* A CHECK guarantees that rows contain valid JSON, so the first character
+ * identifies an object. If the check was disabled, the text becomes a
+ * string. */
 const char *event_body_read(const char *stored, struct arena *a)
 {
 	struct err ignored;
-	struct buf b = BUF_MAX(SIZE_MAX / 2); /* a row is bounded */
+	struct buf b = BUF_MAX(SIZE_MAX / 2); /* the size of a row is limited */
 	const char *text;
 	cJSON *v;
 

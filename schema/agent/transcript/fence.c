@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FENCE_KEY "fence" /* of meta: how often */
+#define FENCE_KEY "fence" /* in meta: a count */
 
 static int last_seq(struct agent_file *f, const struct run_row_local *row,
 		    int64_t *out, struct err *e)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #define PAGE_BYTES   (4u << 20)
-#define MAX_ANCESTRY 100000 /* stretches; only a damaged file has as many */
+#define MAX_ANCESTRY 100000 /* of ranges; only a damaged file has so many */
 
-/* Stretches are found from the end to the start; this holds them meanwhile. */
+/* Ranges are found from the end to the start; this array collects them. */
 struct walk {
 	struct agent_file *file;
 	struct arena *arena;
@@ -65,8 +65,8 @@ static int tail_of(struct agent_file *f, const struct session_row *s,
 	return 0;
 }
 
-/* Within one session: stretches of the path from *end back to where it leaves
- * the session; *end is then a seq of the base, or 0. */
+/* Finds the ranges of the path within one session, from *end back to where it
+ * leaves the session; *end is then a seq of the base, or 0. */
 static int walk_path(struct walk *w, const struct session_row *s, int64_t *end,
 		     struct err *e)
 {
@@ -127,7 +127,7 @@ static void reverse(struct segment *list, int n)
 	}
 }
 
-/* Drops what the newest compaction on the path sums up. */
+/* Removes the events that the newest compaction on the path replaces. */
 static int apply_summary(struct agent_file *f, struct history *h,
 			 struct arena *a, struct err *e)
 {
@@ -177,7 +177,8 @@ int64_t history_last(const struct history *h)
 	return h->count > 0 ? h->segments[h->count - 1].last : 0;
 }
 
-/* The seq before `seq` on this history: its parent unless a row says so. */
+/* The seq before `seq` on this history: its parent, unless a row states another
+ * one. */
 static int64_t before_on_history(const struct history *h, int i, int64_t seq)
 {
 	if (seq > h->segments[i].first)
@@ -192,7 +193,7 @@ struct reader {
 	struct arena *arena;
 	int room;
 	size_t bytes;
-	int64_t sid_of; /* session whose sid is below */
+	int64_t sid_of; /* session of the sid below */
 	char sid[ID_SIZE];
 };
 
@@ -239,7 +240,7 @@ static void keep_event(struct reader *r, const struct event_record *row,
 	r->bytes += strlen(ev->body);
 }
 
-/* Reads events first..last of one stretch into the page, by `query`. */
+/* Reads events first..last of one range into the page, with `query`. */
 static int read_segment(struct reader *r, unsigned query, int segment,
 			int64_t first, int64_t last, struct err *e)
 {

@@ -5,17 +5,16 @@
 #include "schema/agent/transcript/event.h"
 
 /*
- * What a session consists of. A fork stands on its base, and a rewind leaves
- * events aside, so a history is a list of stretches, each a range of numbers
- * in one session:
+ * The history of a session. A fork continues its base, and a rewind skips
+ * events, so a history is a list of ranges of numbers, each in one session:
  *
- *   HISTORY_LOG    everything, in the order in which it was written
- *   HISTORY_PATH   what is shown: from the leaf back along the parents
- *   HISTORY_MODEL  the path after its last compaction, whose summary stands
- *                  for what came before
+ *   HISTORY_LOG    all events, in the order in which they were written
+ *   HISTORY_PATH   the visible events: from the leaf back along the parents
+ *   HISTORY_MODEL  the path after its last compaction, whose summary replaces
+ *                  the earlier events
  *
- * Finding the stretches costs one look-up for each fork and rewind, however
- * many events there are. Reading is by pages; nothing stays open in between.
+ * Finding the ranges costs one look-up for each fork and rewind, for any number
+ * of events. Events are read by pages; no statement stays open in between.
  */
 enum history_view { HISTORY_LOG, HISTORY_PATH, HISTORY_MODEL };
 
@@ -28,18 +27,20 @@ struct segment {
 struct history {
 	struct segment *segments; /* ascending; in the arena */
 	int count;
-	const char *summary;  /* HISTORY_MODEL with a compaction, else NULL */
-	int64_t summary_upto; /* last seq that it stands for */
+	const char *summary;  /* for HISTORY_MODEL with a compaction, else
+			       * NULL */
+	int64_t summary_upto; /* last seq that the summary replaces */
 };
 
 int history_load(struct agent_file *f, int64_t session, enum history_view view,
 		 struct history *h, struct arena *a, struct err *e);
 
-int64_t history_last(const struct history *h); /* seq; 0 when empty */
+int64_t history_last(const struct history *h); /* seq; 0 if the history is
+					        * empty */
 
-/* One event as read back. Texts are in the arena given to the reader. */
+/* One event. Texts are in the arena of the reader. */
 struct event {
-	int64_t session; /* whose row it is: an ancestor's in a fork */
+	int64_t session; /* of the row: in a fork, possibly an ancestor */
 	int64_t seq;
 	const char *id;
 	const char *type;
@@ -53,12 +54,12 @@ struct event {
 struct page {
 	struct event *events; /* in the order of reading */
 	int count;
-	bool more; /* there are further events in that direction */
+	bool more; /* there are more events in that direction */
 };
 
 /*
- * At most `count` events of the history with seq > after (forward), or seq <
- * before (backward; 0 means from the end), and at most about 4 MiB of bodies.
+ * Reads at most `count` events of the history with seq > after (forward), or
+ * seq < before (backward; 0: from the end), and at most about 4 MiB of bodies.
  */
 int history_forward(struct agent_file *f, const struct history *h,
 		    int64_t after, int count, struct page *p, struct arena *a,

@@ -24,7 +24,7 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes p up to `end`; the number of bytes, or -1. */
+/* Decodes p up to `end`; returns the number of bytes, or -1. */
 static int decode_percent(const char *p, const char *end, char *out, size_t cap)
 {
 	size_t n = 0;

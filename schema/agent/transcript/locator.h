@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 /*
- * sqlite-transcript://AGENT/SESSION[#SEQ] names a transcript, or one event of
- * it. The session's key is percent-encoded. It resolves through the registry;
- * there is never a file of that name.
+ * sqlite-transcript://AGENT/SESSION[#SEQ] identifies a transcript, or one event
+ * of it. The key of the session is percent-encoded. The registry resolves the
+ * agent; there is no file with that name.
  */
 #define LOCATOR_SCHEME "sqlite-transcript://"
 
 struct locator {
 	char agent[65];
 	char session[513];
-	int64_t seq; /* 0: the whole */
+	int64_t seq; /* 0: the whole transcript */
 };
 
 int locator_parse(const char *text, struct locator *out, struct err *e);

@@ -99,7 +99,7 @@ int64_t part_due_ns(const struct part *p)
 		       : p->pending_since + PART_FLUSH_MS * INT64_C(1000000);
 }
 
-/* A stream that is fast and long is committed in larger pieces. */
+/* A fast and long stream is committed in larger pieces. */
 static size_t flush_bytes(const struct part *p)
 {
 	size_t n = (size_t)p->acked / 8;
@@ -215,7 +215,7 @@ int part_abort_rest(struct writer *w, int64_t first, const char *reason,
 	return sql_leave(db, rc, e);
 }
 
-/* Our states of a tool call, in the words of the AI SDK. */
+/* The states of a tool call as names of the AI SDK. */
 static const char *ui_tool_state(const char *state)
 {
 	static const struct {
@@ -240,7 +240,7 @@ static const char *ui_tool_state(const char *state)
 static void add_tool(const struct part_row *r, struct buf *out)
 {
 	const char *state = ui_tool_state(r->state);
-	char place[48]; /* the id that its stream gave it too */
+	char place[48]; /* the same id as in its stream */
 
 	snprintf(place, sizeof place, "%" PRId64 "-%" PRId64, event_seq(r->pos),
 		 r->idx);

@@ -21,7 +21,7 @@ int session_get(struct agent_file *f, const char *key, struct session_row *row,
 	if (found == 0 && id_is(ID_SESSION, key))
 		found = sql_get(f->db, Q_SESSION_BY_SID,
 				&(struct session_by_sid_in){key}, row, a, e);
-	if (found == 1 && !row->key) /* deleted; only forks still see it */
+	if (found == 1 && !row->key) /* deleted; visible only to forks */
 		found = 0;
 	return found;
 }
@@ -123,6 +123,7 @@ static int write_row(struct agent_file *f, const struct session_row *row,
 		.source = row->source,
 		.parent = row->parent,
 		.meta = row->meta,
+		.workspace = row->workspace,
 		.now = clock_now(),
 	};
 
@@ -142,7 +143,7 @@ static int merge_meta(struct agent_file *f, int64_t id, const char *patch,
 		       : 0;
 }
 
-/* Members of a patch that are text columns, and whether null may clear them. */
+/* Members of a patch that are text columns, and whether null clears them. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -154,6 +155,7 @@ static const struct {
 	{"model", offsetof(struct session_row, model), true},
 	{"source", offsetof(struct session_row, source), true},
 	{"parent", offsetof(struct session_row, parent), true},
+	{"workspace", offsetof(struct session_row, workspace), true},
 };
 
 static int patch_member(struct session_row *row, const cJSON *v, struct err *e)
@@ -189,11 +191,11 @@ static int patch_member(struct session_row *row, const cJSON *v, struct err *e)
 	return err_set(e, ERR_INVALID,
 		       "session patch: '%s' is not a member that can be set "
 		       "(status, kind, title, model, source, parent, "
-		       "ephemeral, meta)",
+		       "workspace, ephemeral, meta)",
 		       quoted(v->string).text);
 }
 
-/* Merges the patch's member "meta", if it has one. */
+/* Merges the member "meta" of the patch, if there is one. */
 static int patch_meta(struct agent_file *f, int64_t id, const char *patch,
 		      struct arena *a, struct err *e)
 {
@@ -219,6 +221,25 @@ static int apply_patch(struct session_row *row, const cJSON *patch,
 	return 0;
 }
 
+/* A name that is set must be that of a namespace. */
+static int check_workspace(struct agent_file *f, const cJSON *patch,
+			   struct err *e)
+{
+	const char *name = json_text(patch, "workspace", NULL);
+	struct workspace_created_in key = {name};
+	struct workspace_created_row row;
+	int found = name ? sql_get(f->db, Q_WORKSPACE_CREATED, &key, &row, NULL,
+				   e)
+			 : 1;
+
+	if (found == 0 || (name && name[0] == '.'))
+		return err_set(e, ERR_INVALID,
+			       "session patch: agent '%s' has no namespace "
+			       "'%s'",
+			       f->agent, quoted(name).text);
+	return found < 0 ? -1 : 0;
+}
+
 static int patch_in_transaction(struct agent_file *f, const char *key,
 				const char *text, const cJSON *patch,
 				int64_t if_rev, struct err *e)
@@ -229,6 +250,8 @@ static int patch_in_transaction(struct agent_file *f, const char *key,
 
 	if (!rc)
 		rc = apply_patch(&row, patch, if_rev, e);
+	if (!rc)
+		rc = check_workspace(f, patch, e);
 	if (!rc && write_row(f, &row, e) < 0)
 		rc = -1;
 	if (!rc)
@@ -260,6 +283,14 @@ int session_patch(struct agent_file *f, const char *key, const char *patch,
 	}
 	cJSON_Delete(p);
 	return rc;
+}
+
+int session_keep_workspace(struct agent_file *f, int64_t session, int64_t run,
+			   const char *name, struct err *e)
+{
+	struct session_keep_workspace_in in = {session, run, name, clock_now()};
+
+	return sql_exec(f->db, Q_SESSION_KEEP_WORKSPACE, &in, e) < 0 ? -1 : 0;
 }
 
 int session_grant(struct agent_file *f, int64_t session, const char *tool,

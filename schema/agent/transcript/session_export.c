@@ -6,7 +6,8 @@
 
 #define PAGE_EVENTS 256
 
-/* A member that is JSON, without white space: an import gives the same lines. */
+/* A member that is JSON, without white space, so that a later import gives the
+ * same lines. */
 static int add_json_member(struct agent_file *f, const char *name,
 			   const char *text, struct buf *b, struct err *e)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Old and new numbers of events: they differ when only a path was exported. */
+/* Old and new numbers of events: they differ if only a path was exported. */
 struct numbers {
 	int64_t *old; /* ascending; new = index + 1 */
 	size_t n;
@@ -23,12 +23,12 @@ struct import {
 	struct agent_file *file;
 	struct writer writer;
 	struct numbers numbers;
-	int64_t leaf; /* as it stands in the file, or OPT_NONE */
+	int64_t leaf; /* as in the file, or OPT_NONE */
 	bool may_go_on;
-	int64_t there; /* events that the session held before */
+	int64_t there; /* events that the session had before */
 	int64_t line;
 	const char *text;   /* of the line */
-	struct arena arena; /* one line's */
+	struct arena arena; /* of one line */
 };
 
 static int refuse_line(const struct import *im, const char *why, struct err *e)
@@ -50,7 +50,7 @@ static int remember_number(struct numbers *m, int64_t old)
 	return 0;
 }
 
-/* The new number for an old one; 0 stays 0; -1 if it was never there. */
+/* The new number for an old one; 0 stays 0; -1 if it does not occur. */
 static int64_t renumber(const struct numbers *m, int64_t old)
 {
 	size_t lo = 0, hi = m->n;
@@ -70,8 +70,7 @@ static int64_t renumber(const struct numbers *m, int64_t old)
 	return -1;
 }
 
-/* A member of the line that is JSON itself, as it is written there; NULL if it
- * is absent. */
+/* A member of the line that is JSON itself, unchanged; NULL if it is absent. */
 static int member_json(struct import *im, const char *path, const char **out,
 		       struct err *e)
 {
@@ -143,7 +142,7 @@ static struct usage_new usage_of(const cJSON *u)
 	};
 }
 
-/* The id is stored only where it is not the one that the event has anyway. */
+/* The id is stored only if it differs from the derived one. */
 static const char *source_id(const struct import *im, const char *id)
 {
 	struct event_id own = event_id_of(im->writer.sid, im->writer.tail + 1);
@@ -156,7 +155,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* The event that is there must be the one in the line. */
+/* The existing event must be equal to the one in the line. */
 static int compare_event(struct import *im, int64_t seq, const cJSON *ev,
 			 const char *body, struct err *e)
 {
@@ -232,7 +231,7 @@ static int import_event(struct import *im, const cJSON *ev, struct err *e)
 	return append_event(im, ev, body, e);
 }
 
-/* The id in the file, if it is one and nobody has it here. */
+/* The id in the file, if it is valid and not in use here. */
 static int free_sid(struct agent_file *f, const char *sid, bool *usable,
 		    struct err *e)
 {

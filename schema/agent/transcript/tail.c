@@ -12,13 +12,13 @@
 #define POSITIONS_MAX 100000 /* parts between the oldest open one and the end */
 #define REV_CLOSED    INT64_MAX
 
-/* A part that was told of. */
+/* A part that was reported. */
 struct known {
 	int64_t seq;
 	int64_t idx;
 	int64_t reported; /* characters of its text */
 	int64_t rev;
-	uint64_t values; /* digest of input, output and meta; 0: not known */
+	uint64_t values; /* digest of input, output and meta; 0: unknown */
 	bool is_open;
 };
 
@@ -26,12 +26,13 @@ struct tail {
 	char *key;
 	char *run; /* NULL: all */
 	int64_t session;
-	bool placed;          /* seq is where to go on from */
-	bool has_parts;       /* the cursor said what was told of parts */
+	bool placed;          /* seq is the position to continue from */
+	bool has_parts;       /* the cursor contained the state of the parts */
 	struct run_span span; /* of the run */
-	int64_t first;   /* seq from which on there may be something to tell */
-	int64_t seq;     /* last event told, or passed over */
-	int64_t message; /* last message told; new parts come there */
+	int64_t first;        /* first seq that may be of interest */
+	int64_t seq;          /* last event that was reported or skipped */
+	int64_t message; /* last message that was reported; new parts belong to
+			  * it */
 	struct known *known;
 	size_t count, cap;
 	struct arena arena; /* of one read */
@@ -160,8 +161,8 @@ static int find_session(struct tail *t, struct agent_file *f, struct err *e)
 	return found;
 }
 
-/* The message that new parts may come to: the last one up to where the reader
- * is. */
+/* The message that may get new parts: the last one up to the position of the
+ * reader. */
 static int find_message(struct tail *t, struct agent_file *f, struct err *e)
 {
 	struct tail_last_message_in in = {event_pos(t->session, t->first),
@@ -184,7 +185,8 @@ static int find_message(struct tail *t, struct agent_file *f, struct err *e)
 	return 0;
 }
 
-/* Finds the session, and where to begin. 1, 0: not there yet, -1. */
+/* Finds the session and the position to start from. Returns 1, 0 if they do not
+ * exist yet, or -1. */
 static int place(struct tail *t, struct agent_file *f, struct err *e)
 {
 	int found = find_session(t, f, e);
@@ -215,7 +217,7 @@ static uint64_t values_of(const struct tail_part *p)
 	return mix(mix(mix(h, p->input), p->output), p->meta) | 1;
 }
 
-/* Tells of one part that changed. What fn returns, or -1. */
+/* Reports a part that changed. Returns the result of fn, or -1. */
 static int report_part(struct tail *t, struct agent_file *f,
 		       const struct tail_position *m, tail_fn *fn, void *arg,
 		       struct err *e)
@@ -245,7 +247,8 @@ static int report_part(struct tail *t, struct agent_file *f,
 	return fn(arg, t, &item) ? 1 : 0;
 }
 
-/* Parts of messages from seq lo to hi that are not as they were told. */
+/* Reports parts of the messages from seq lo to hi that have changed since they
+ * were reported. */
 static int report_parts(struct tail *t, struct agent_file *f,
 			const int64_t range[2], tail_fn *fn, void *arg,
 			struct err *e)
@@ -289,8 +292,8 @@ static void forget_closed(struct tail *t)
 	t->count = n;
 }
 
-/* After a plain number: closed parts of the last message were told, open ones
- * were not. */
+/* For a cursor that is a plain number: closed parts of the last message were
+ * reported, open ones were not. */
 static int assume_closed(struct tail *t, struct agent_file *f, struct err *e)
 {
 	struct tail_positions_in in = {event_pos(t->session, t->message),

@@ -32,7 +32,7 @@ static int load_shown(struct visible *v, int64_t session,
 	return 0;
 }
 
-/* Stretches ascend, in one session and from a base to its forks. */
+/* Ranges ascend, within a session and from a base to its forks. */
 static bool has_event(const struct history *h, int64_t pos)
 {
 	int64_t seq = event_seq(pos);
@@ -61,7 +61,8 @@ static int session_shows(struct visible *v, int64_t session, int64_t pos,
 	return s->is_wanted && has_event(&s->history, pos);
 }
 
-/* A fork may show what its base has rewound, or has been deleted with. */
+/* A fork may show events that its base has rewound, or that belong to a deleted
+ * base. */
 static int fork_shows(struct visible *v, int64_t pos, int64_t *who,
 		      struct err *e)
 {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is kept in memory is true after a commit of our own. */
+/* The state in memory is valid after our own commit. */
 static int note_commit(struct writer *w, int rc)
 {
 	w->commits = rc ? UINT64_MAX : sql_commits(w->file->db);
@@ -50,7 +50,7 @@ static int check_fence(struct writer *w, struct err *e)
 	return bad;
 }
 
-/* The last seq of the session, events of its own or those it stands on. */
+/* The last seq of the session: of its own events, or of its base. */
 static int read_tail(struct writer *w, int64_t base_seq, struct err *e)
 {
 	struct event_tail_row tail;
@@ -103,8 +103,9 @@ int writer_check(struct writer *w, struct err *e)
 static int begin_run(struct writer *w, const struct writer_run *run,
 		     struct err *e)
 {
-	struct run_local_begin_in in = {run->run_id, w->session, run->attempt,
-					run->epoch, clock_now()};
+	struct run_local_begin_in in = {run->run_id,    w->session,
+					run->attempt,   run->epoch,
+					run->workspace, clock_now()};
 	struct run_row_local row;
 	struct arena a = {0};
 	int rc = sql_exec(w->file->db, Q_RUN_LOCAL_BEGIN, &in, e);
@@ -122,6 +123,20 @@ static int begin_run(struct writer *w, const struct writer_run *run,
 	return rc < 0 ? -1 : 0;
 }
 
+static int check_session_workspace(struct writer *w,
+				   const struct session_row *row,
+				   const struct writer_run *run, struct err *e)
+{
+	const char *has = row->workspace ? row->workspace : "";
+
+	if (!run || !run->session_workspace ||
+	    !strcmp(has, run->session_workspace))
+		return 0;
+	w->other_workspace = true;
+	text_fit(w->workspace, sizeof w->workspace, has);
+	return stale(w, "it names another workspace", e);
+}
+
 static int open_session(struct writer *w, const char *key,
 			const struct writer_run *run, struct err *e)
 {
@@ -133,7 +148,9 @@ static int open_session(struct writer *w, const char *key,
 	if (rc >= 0) {
 		w->session = row.id;
 		snprintf(w->sid, sizeof w->sid, "%s", row.sid);
-		rc = run ? begin_run(w, run, e) : 0;
+		rc = check_session_workspace(w, &row, run, e);
+		if (rc == 0 && run)
+			rc = begin_run(w, run, e);
 	}
 	arena_fini(&a);
 	if (rc)
@@ -149,8 +166,8 @@ int writer_open(struct writer *w, struct agent_file *f, const char *session_key,
 	if (run && !id_is(ID_RUN, run->run_id))
 		return err_set(e, ERR_INVALID, "'%s' is not a run id",
 			       quoted(run->run_id).text);
-	/* relaxed: opening acknowledges nothing, and the first append that
-	 * does covers it */
+	/* relaxed: opening acknowledges nothing, and the first acknowledged
+	 * append covers it */
 	if (sql_enter_relaxed(f->db, e))
 		return -1;
 	return note_commit(
@@ -181,7 +198,7 @@ int writer_has_key(struct writer *w, const char *key, struct err *e)
 	return sql_end(&it, e) ? -1 : found;
 }
 
-/* 1: the key is there with the same content; 0: it is new. */
+/* Returns 1 if the key exists with the same content, 0 if it is new. */
 static int find_repeat(struct writer *w, const struct event_new *ev,
 		       enum event_type type, struct event_ref *out,
 		       struct err *e)
@@ -228,8 +245,8 @@ static int insert_extras(struct writer *w, const struct event_new *ev,
 	return 0;
 }
 
-/* What few events have: a parent that is not the one before, a foreign id, a
- * type that nobody knows. */
+/* Rare properties of an event: a parent that is not the previous event, an id
+ * from elsewhere, an unknown type. */
 static int insert_extra(struct writer *w, const struct event_new *ev,
 			enum event_type type, int64_t pos, int64_t parent,
 			struct err *e)
@@ -255,7 +272,7 @@ static int insert_extra(struct writer *w, const struct event_new *ev,
 	return 0;
 }
 
-/* The leaf of the row has done its work once an event follows it. */
+/* The leaf in the row is obsolete once an event follows it. */
 static int free_leaf(struct writer *w, struct err *e)
 {
 	if (!w->leaf_fixed)
@@ -309,7 +326,7 @@ static int append_all(struct writer *w, const struct event_new *ev, size_t n,
 	return fault_point(FAULT_append_before_commit, e);
 }
 
-/* In the transaction that is open, which it ends. */
+/* Runs in the open transaction and ends it. */
 static int append_and_commit(struct writer *w, const struct event_new *ev,
 			     size_t n, struct event_ref *out, struct err *e)
 {
@@ -441,6 +458,7 @@ int writer_end_run(struct writer *w, const struct event_new *last,
 	if (!rc)
 		rc = sql_leave(w->file->db,
 			       end_run(w, last, status, reason, out, e), e);
-	w->commits = UINT64_MAX; /* from now on the fence says no */
+	w->commits = UINT64_MAX; /* from now on the fence rejects this
+				  * attempt */
 	return rc;
 }

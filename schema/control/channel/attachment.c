@@ -49,8 +49,9 @@ int blob_put(struct sql *db, const char *mime, struct blob bytes, struct id *id,
 		       : 0;
 }
 
-/* A name as one component of a path: what could end it for whoever reads it in
- * a prompt becomes '_', and so does what makes it an option or hidden. */
+/* A name as one component of a path. Characters that could end it for a reader
+ * of the prompt become '_', and so does a first character that would make it an
+ * option or a hidden file. */
 static void safe_name(const char *name, char out[NAME_MAX_BYTES + 1])
 {
 	const char *last = strrchr(name, '/');
@@ -79,7 +80,8 @@ static void safe_name(const char *name, char out[NAME_MAX_BYTES + 1])
 		out[0] = '_';
 }
 
-/* Made, whole, and no link: whoever was given the directory may write in it. */
+/* Created completely, without following links: a process that can see the
+ * directory may write to it. */
 static bool is_made(const char *path, int64_t size)
 {
 	struct stat st;
@@ -100,12 +102,12 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 
 	safe_name(m->name, name);
 	snprintf(sub, sizeof sub, "%s/%s", dir, m->owner);
-	/* No name without a number looks like one with a number. */
+	/* A name without a number never looks like one with a number. */
 	*path = m->idx || isdigit((unsigned char)name[0])
 			? arena_printf(a, "%s/%lld-%s", sub, (long long)m->idx,
 				       name)
 			: arena_printf(a, "%s/%s", sub, name);
-	if (is_made(*path, m->size)) { /* the gc sees that it is in use */
+	if (is_made(*path, m->size)) { /* gc sees that it is in use */
 		utimensat(AT_FDCWD, *path, now, AT_SYMLINK_NOFOLLOW);
 		return 0;
 	}
@@ -183,7 +185,7 @@ static int decode_content(const cJSON *item, int64_t max, struct buf *bytes,
 	return -1;
 }
 
-/* Of bytes: 1 if they are new, 0 if they are there. */
+/* Returns 1 if the bytes are new, 0 if they are stored already. */
 static int weigh_bytes(struct sql *db, const cJSON *item, int64_t max,
 		       int64_t *size, struct err *e)
 {
@@ -203,7 +205,7 @@ static int weigh_bytes(struct sql *db, const cJSON *item, int64_t max,
 	return found < 0 ? -1 : !found;
 }
 
-/* The row of what an attachment names, or is after it was stored. */
+/* The row of the media that an attachment names, or of its stored bytes. */
 static int find_row(struct sql *db, const char *id, struct media_row *row,
 		    struct arena *a, struct err *e)
 {
@@ -216,7 +218,8 @@ static int find_row(struct sql *db, const char *id, struct media_row *row,
 	return found < 0 ? -1 : 0;
 }
 
-/* Refuses before anything is written: a step is shared with others. */
+/* Checks before anything is written, since the transaction is shared with
+ * others. */
 static int weigh(struct sql *db, const cJSON *item, int64_t max,
 		 struct media_limits *l, struct err *e)
 {

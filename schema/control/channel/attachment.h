@@ -9,45 +9,49 @@
 #include "schema/control_queries.h"
 
 /*
- * Attachments of messages, in the control plane: the row is the truth, by hash;
- * a file is made on demand and removed by gc (schema/agent/media.h has the gc).
- * (What runs make is in the agent's file: schema/agent/artifact.h.)
+ * Attachments of messages, in the control plane. The rows, identified by hash,
+ * are authoritative; files are created on demand and deleted by gc
+ * (schema/agent/media.h). Artifacts of runs are in the agent file:
+ * schema/agent/artifact.h.
  */
 
-/* Stores bytes, or finds those that are there already. */
+/* Stores bytes, or finds them if they are stored already. */
 int blob_put(struct sql *db, const char *mime, struct blob bytes, struct id *id,
 	     struct err *e);
 
-/* Makes DIR/<the message's id>/<name>, or finds it, and gives its path: a name
- * of letters, digits and signs that mean nothing to a shell or a reader. */
+/* Creates DIR/<id of the message>/<name>, or finds it, and returns its path.
+ * The name has only letters, digits and characters without a meaning in a
+ * shell. */
 int blob_materialise(struct sql *db, const struct media_use_row *m,
 		     const char *dir, const char **path, struct arena *a,
 		     struct err *e);
 
-/* The files of all attachments of a message, made or used again. */
+/* Creates the files of all attachments of a message, or uses existing ones. */
 int attachments_materialise(struct sql *db, const char *owner, const char *dir,
 			    struct err *e);
 
-/* The same, and a line for each in the prompt: agents read files. How many. */
+/* The same, and adds a line for each to the prompt, since agents read files.
+ * Returns their number. */
 int attachments_add_lines(struct sql *db, const char *owner, const char *dir,
 			  struct buf *prompt, struct arena *a, struct err *e);
 
 struct media_limits {
 	int64_t one;  /* bytes of an attachment */
-	int64_t all;  /* of a message's attachments together */
-	int64_t room; /* that may still be stored; less by what was */
+	int64_t all;  /* of all attachments of a message */
+	int64_t room; /* that may still be stored; reduced by each stored
+		       * attachment */
 };
 
 /*
- * The attachments of a message: body's "attachments", each {"name", "type" and
- * "base64" or "media"}. Bytes become rows, and "base64" becomes "media", "size"
- * and "sha256". ERR_INVALID, ERR_TOOBIG (one, or all), ERR_QUOTA (no room),
- * ERR_NOTFOUND.
+ * The attachments of a message: "attachments" of body, each {"name", "type" and
+ * "base64" or "media"}. Bytes become rows, and "base64" is replaced by "media",
+ * "size" and "sha256". ERR_INVALID, ERR_TOOBIG (one, or all), ERR_QUOTA (no
+ * room), ERR_NOTFOUND.
  */
 int attachments_store(struct sql *db, cJSON *body, struct media_limits *l,
 		      struct err *e);
 
-/* Writes down that the message `owner` has them. */
+/* Records that the message `owner` uses them. */
 int attachments_use(struct sql *db, const char *owner, const cJSON *body,
 		    struct err *e);
 

@@ -29,7 +29,7 @@ int channels_get(struct sql *db, const char *name, struct channel_row *row,
 	return found < 0 ? -1 : 0;
 }
 
-/* A plugin's command is a list of words, the first one a program. */
+/* The command of a plugin is a list of words; the first one is a program. */
 static int check_command(const char *kind, const cJSON *command, struct err *e)
 {
 	const cJSON *v;
@@ -182,7 +182,7 @@ int channels_remove(struct sql *db, const char *name, const char *by,
 
 /* --- a new home ------------------------------------------------------- */
 
-/* An agent that works without a model, and says what to do about it. */
+/* Describes an agent that needs no model, and how to add one. */
 static const char default_agent[] =
 	"{\"driver\":\"script\",\"config\":{\"steps\":[{\"event\":{\"type\":"
 	"\"message\",\"role\":\"assistant\",\"content\":\"I am the default "
@@ -256,8 +256,7 @@ int channels_seed(struct sql *db, struct err *e)
 
 /* --- who talks with whom ---------------------------------------------- */
 
-/* Whose word the binding is: 2 a person's, 1 nobody's but that there is a
- * default agent, 0 there is none. */
+/* Source of the binding: 2 explicit, 1 default agent, 0 none. */
 static int find_binding(struct sql *db, const struct conversation_key *t,
 			struct binding_row *b, struct arena *a, struct err *e)
 {
@@ -295,7 +294,8 @@ static int add_conversation(struct sql *db, const struct conversation_key *t,
 		.now = now,
 	};
 
-	/* A session's key has at most 256 bytes; the row says which it is. */
+	/* The key of a session has at most 256 bytes; the row identifies the
+	 * conversation. */
 	if (!b->session) {
 		int n = snprintf(key, sizeof key, "%s/%s%s%s", t->channel,
 				 t->peer, thread[0] ? "/" : "", thread);
@@ -307,8 +307,9 @@ static int add_conversation(struct sql *db, const struct conversation_key *t,
 	return sql_exec(db, Q_CONVERSATION_ADD, &in, e) < 0 ? -1 : 0;
 }
 
-/* Nobody answered, or whoever did is gone: the bindings decide again. That
- * there is a default agent does not give it what was another's. */
+/* The conversation has no agent, or its agent was deleted: the bindings decide
+ * again. The default agent does not take over a conversation of another
+ * agent. */
 static int refill(struct sql *db, struct conversation_row *row,
 		  const struct binding_row *b, int word, struct arena *a,
 		  struct err *e)

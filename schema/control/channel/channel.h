@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 /*
- * Channels, and who talks with whom on them. Rows are filled from the arena
- * given; verbs that write are meant for the caller's transaction.
+ * Channels, bindings and conversations. Texts of rows are in the given arena;
+ * functions that write run in the transaction of the caller.
  */
 #define CHANNEL_KINDS      "file|webhook|smtp|pull|plugin"
 #define CHANNEL_CONFIG_MAX (64u << 10)
-#define CHANNEL_KEY_MAX    512 /* bytes of a peer, a sender, a platform's id */
+#define CHANNEL_KEY_MAX \
+	512 /* bytes of a peer, a sender, an id of a
+			        * platform */
 
 typedef const char *setting_text;
 typedef const char *setting_word;
@@ -35,17 +37,17 @@ struct channel_config {
 int channel_config_read(struct channel_config *c, const char *kind,
 			const char *json, struct arena *a, struct err *e);
 
-/* ERR_INVALID if a setting or a word of the command looks like a secret: both
- * are shown. Either may be NULL. The same for a URL with a name in it. */
+/* ERR_INVALID if a setting or a word of the command looks like a secret, since
+ * both are shown. Either may be NULL. The same for a URL with a user name. */
 int channel_check_secrets(const cJSON *config, const cJSON *command,
 			  struct err *e);
 int channel_check_url(const char *what, const char *url, struct err *e);
 
-/* One of CHANNEL_KINDS, which may go by another name. */
+/* Returns one of CHANNEL_KINDS; also accepts former names. */
 const char *channel_kind(const char *word);
 
-/* {"kind", "enabled", "command", "config"}: makes the channel, or changes what
- * is given of the one that is there. The kind of a channel stays. */
+/* {"kind", "enabled", "command", "config"}: creates the channel, or changes the
+ * given members of an existing one. The kind of a channel cannot change. */
 int channels_put(struct sql *db, const char *name, const cJSON *def,
 		 const char *by, struct err *e);
 int channels_get(struct sql *db, const char *name, struct channel_row *row,
@@ -55,26 +57,27 @@ int channels_get(struct sql *db, const char *name, struct channel_row *row,
 int channels_remove(struct sql *db, const char *name, const char *by,
 		    struct err *e);
 
-/* Owner, default agent and default channel of a new home; once. */
+/* Creates owner, default agent and default channel of a new home, once. */
 int channels_seed(struct sql *db, struct err *e);
 
-/* Who speaks, where. */
+/* A sender and its conversation. */
 struct conversation_key {
 	const char *channel;
-	const char *peer;   /* the platform's name of the conversation */
-	const char *sender; /* "" for what goes out */
+	const char *peer;   /* name of the conversation on the platform */
+	const char *sender; /* "" for outgoing messages */
 	const char *kind;   /* direct, group */
 	const char *title;  /* or NULL */
-	const char *agent;  /* of the channel's configuration, or "" */
+	const char *agent;  /* from the configuration of the channel, or "" */
 };
 
-/* The row of the conversation, made if it is not there and bound by bindings,
- * the channel's agent, or the default agent. row->agent NULL: nobody answers. */
+/* The row of the conversation; created if it does not exist, and bound by
+ * bindings, the agent of the channel, or the default agent. row->agent NULL: no
+ * agent answers. */
 int conversation_open(struct sql *db, const struct conversation_key *t,
 		      int64_t now, struct conversation_row *row,
 		      struct arena *a, struct err *e);
 
-/* Binds a peer ("*": all) to an agent, also where there is a conversation. */
+/* Binds a peer ("*": all) to an agent, also if a conversation exists. */
 int binding_set(struct sql *db, const struct binding_row *b, const char *by,
 		struct err *e);
 

@@ -15,8 +15,8 @@ struct setting {
 	const char *name;
 	int type;
 	size_t offset;
-	const char *text; /* the default of texts and words */
-	int64_t number;   /* and of the others */
+	const char *text; /* default of texts and words */
+	int64_t number;   /* default of the others */
 	int64_t min, max;
 	const char *words;
 	const char *kinds;
@@ -144,7 +144,7 @@ static int set_one(struct channel_config *c, const char *kind, const cJSON *v,
 			    : read_text(s, v, at, a, e);
 }
 
-/* The file of a secret is in credentials/, whatever is written. */
+/* The file of a secret is always in credentials/. */
 static int check_file(const char *what, const char *name, struct err *e)
 {
 	if (name[0] && (strchr(name, '/') || name[0] == '.'))
@@ -155,7 +155,7 @@ static int check_file(const char *what, const char *name, struct err *e)
 	return 0;
 }
 
-/* SCHEME://HOST…, of these schemes, without a user and password. */
+/* SCHEME://HOST…, with one of these schemes, without user and password. */
 static int check_url(const char *what, const char *url, const char *schemes,
 		     struct err *e)
 {
@@ -191,7 +191,7 @@ static int check_mail(const struct channel_config *c, struct arena *a,
 	return c->to[0] ? mail_address_read(&m, "to", c->to, a, e) : 0;
 }
 
-/* Another order would hide messages from those who ask for their own. */
+/* In another order, polling clients would not find their own messages. */
 static int check_order(const struct channel_config *c, struct err *e)
 {
 	if (strcmp(c->order, "conversation") != 0)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNDER_WAY 100000 /* rows at most: channels have a room each */
+#define UNDER_WAY 100000 /* rows per step: every conversation counts as one */
 
 int channel_delete_begin(struct sql *db, const char *name, const char *by,
 			 struct err *e)
@@ -51,7 +51,8 @@ static int dead_letter(struct sql *db, const char *name,
 	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
 }
 
-/* Up to `count` of those queued behind the next one of a key: how many. */
+/* Deletes up to `count` of those queued behind the next one of a key; returns
+ * their number. */
 static int dead_letter_behind(struct sql *db, const char *name,
 			      const char *ordering_key, int64_t count,
 			      struct err *e)
@@ -71,8 +72,8 @@ static int dead_letter_behind(struct sql *db, const char *name,
 	return n;
 }
 
-/* Some of what waits: how many. The next one of a key goes last: by it the others
- * are found. */
+/* Makes some pending deliveries dead; returns their number. The next one of a
+ * key is the last, since the others are found through it. */
 static int dead_letter_some(struct sql *db, const char *name, int64_t count,
 			    struct err *e)
 {
@@ -97,7 +98,8 @@ static int dead_letter_some(struct sql *db, const char *name, int64_t count,
 	return n < 0 ? -1 : (int)(count - left);
 }
 
-/* What is on its way: 1 if something is, whose lines end here too. */
+/* Handles deliveries in flight: returns 1 if there are any. Their queues end
+ * here too. */
 static int dead_letter_after(struct channel_deletion *r, struct sql *db,
 			     const char *name, int64_t count, struct err *e)
 {
@@ -118,8 +120,8 @@ static int dead_letter_after(struct channel_deletion *r, struct sql *db,
 	return n < 0 || dead < 0 ? -1 : n > 0;
 }
 
-/* Nobody knows whether they came, and another channel of this name must not send
- * them unasked: from here on they wait for a person. */
+/* It is unknown whether they arrived, and another channel of this name must not
+ * send them unasked: from now on they wait for a user. */
 static int mark_some_for_review(struct channel_deletion *r, struct sql *db,
 				const char *name, int64_t count, struct err *e)
 {
@@ -147,7 +149,8 @@ static int mark_some_for_review(struct channel_deletion *r, struct sql *db,
 
 /* --- conversations ---------------------------------------------------- */
 
-/* Some deliveries of a conversation; the conversation itself after the last. */
+/* Deletes some deliveries of a conversation, and the conversation after the
+ * last one. */
 static int delete_conversation(
 	struct channel_deletion *r, struct sql *db,
 	const struct conversation_first_row *conversation, int64_t count,

@@ -18,27 +18,30 @@
 #define CHANNEL_DELETING "deleting"
 
 struct channel_deletion {
-	char conversation[ID_SIZE]; /* whose deliveries are looked at … */
+	char conversation[ID_SIZE]; /* the conversation whose deliveries are
+				     * handled … */
 	int64_t seq;  /* … up to this one; all zero: from the start */
-	int64_t held; /* unknown ones are seen to up to this one */
-	bool waits;   /* for what is on its way: come again later */
-	bool had_log; /* it is gone, and was a plugin */
+	int64_t held; /* unknown deliveries are handled up to this one */
+	bool waits;   /* deliveries are in flight: try again later */
+	bool had_log; /* the channel was deleted, and was a plugin */
 };
 
 struct channel_row;
 
-/* Marks it. ERR_NOTFOUND. */
+/* Marks the channel. ERR_NOTFOUND. */
 int channel_delete_begin(struct sql *db, const char *name, const char *by,
 			 struct err *e);
 
-/* Without a skepd: nobody is left to say what became of what was on its way. */
+/* For use without a skepd, when no process can report the outcome of deliveries
+ * in flight. */
 int channel_delete_lost(struct sql *db, const char *name, struct err *e);
 
-/* Up to about `count` rows of one that is marked: how many; 0: it is gone; -1. */
+/* Deletes up to about `count` rows of a marked channel. Returns their number, 0
+ * if the channel is deleted, or -1. */
 int channel_delete_step(struct channel_deletion *r, struct sql *db,
 			const char *name, int64_t count, struct err *e);
 
-/* ERR_BUSY if it is being removed. */
+/* ERR_BUSY if it is being deleted. */
 int channel_check_not_deleting(const struct channel_row *row, struct err *e);
 
 #endif

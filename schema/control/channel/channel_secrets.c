@@ -1,5 +1,5 @@
-/* Secrets that somebody is about to put where everybody can see them: settings
- * are shown, and a command line is in the list of processes. */
+/* Detects secrets in settings, which are shown, and in command lines, which are
+ * in the list of processes. */
 #include "schema/control/channel/channel.h"
 
 #include "schema/secret.h"

@@ -131,7 +131,7 @@ static int log_delivery_event(struct sql *db, const struct delivery_end *d,
 	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
 }
 
-/* Attempts that did not succeed are kept one by one. */
+/* Failed attempts are stored one by one. */
 static int note_attempt(struct sql *db, const struct delivery_end *d,
 			const char *state, int64_t now, struct err *e)
 {
@@ -152,15 +152,15 @@ static int note_attempt(struct sql *db, const struct delivery_end *d,
 	return sql_exec(db, Q_DELIVERY_ATTEMPT_ADD, &row, e) < 0 ? -1 : 0;
 }
 
-/* Others wait for it, also while it is found out what became of it. */
+/* Does it block its queue? Also while its outcome is being determined. */
 static bool stays_queued(const struct delivery_step *st,
 			 enum delivery_event event)
 {
 	return delivery_state_is_queued(st->to) || event == DELIVERY_EV_LOSE;
 }
 
-/* Where it stands before the move. What is on its way is the head, always; the
- * others are rare, and looked at. */
+/* The position before the transition. A delivery in flight is always the next
+ * one; for the others, which are rare, the position is read. */
 static int delivery_place(struct sql *db, const struct delivery_end *d,
 			  struct delivery_position_row *at, struct err *e)
 {
@@ -173,7 +173,8 @@ static int delivery_place(struct sql *db, const struct delivery_end *d,
 		       : 0;
 }
 
-/* Whether it is the next one once it is queued: as before, or if none is. */
+/* Whether it is the next one when it is queued: as before, or if there is
+ * none. */
 static int becomes_next(struct sql *db, const struct delivery_end *d,
 			const struct delivery_position_row *at, struct err *e)
 {
@@ -260,7 +261,7 @@ struct delivery_end delivery_end_of(const struct delivery_row *row)
 	};
 }
 
-/* Why not, and what helps. */
+/* Why it is not possible, and what to do. */
 static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 		      struct err *e)
 {
@@ -275,7 +276,7 @@ static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 			    : "wait for the result of this attempt");
 }
 
-/* The last word is the person's; why it had not come is kept. */
+/* The decision of the user is final; the reason of the failure is kept. */
 static const char *discarded(const struct delivery_row *row, struct arena *a)
 {
 	bool stuck = !strcmp(row->state, "dead") ||
@@ -314,7 +315,7 @@ int delivery_operate(struct sql *db, const char *id, enum delivery_event what,
 			     &(struct delivery_renew_in){row->seq}, e) < 0)
 			return -1;
 		if (d.from == DELIVERY_PENDING && !row->is_next)
-			return 0; /* it goes when its turn comes */
+			return 0; /* it is sent when it is the next one */
 	}
 	return delivery_record(db, &d, now, e) < 0 ? -1 : 0;
 }

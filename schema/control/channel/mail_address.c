@@ -23,7 +23,7 @@ static bool has_control(const char *text)
 	return false;
 }
 
-/* LOCAL@DOMAIN; quoted local parts are not worth their trouble. */
+/* LOCAL@DOMAIN; quoted local parts are not supported. */
 static bool is_address(const char *text)
 {
 	const char *at = strrchr(text, '@');

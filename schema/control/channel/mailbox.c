@@ -94,7 +94,7 @@ static int known(struct sql *db, const struct message_new *m, struct id *id,
 	return found;
 }
 
-/* To whom: how many, or -1. */
+/* The receivers: their number, or -1. */
 static int address(struct sql *db, const struct message_new *m, const char *id,
 		   struct err *e)
 {

@@ -41,7 +41,7 @@ static bool is_plain(struct blob b)
 	return b.n > 0 && !memchr(b.p, 0, b.n) && text_is_utf8(b.p, b.n);
 }
 
-/* RFC 6838: two names of letters, digits and a few signs. */
+/* RFC 6838: two names of letters, digits and a few other characters. */
 static size_t name_length(const char *s)
 {
 	size_t n = 0;

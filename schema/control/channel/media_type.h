@@ -7,10 +7,9 @@
 #define MEDIA_ANY      "application/octet-stream"
 
 /*
- * The type of an attachment: what its bytes say where they leave no doubt, else
- * what was declared if that is a type at all ("text/plain", parameters left
- * out), else what the bytes hint at. Never NULL; points into `room`, or is
- * constant.
+ * The type of an attachment: that of its bytes if they are unambiguous, else
+ * the declared one if it is valid ("text/plain", without parameters), else a
+ * guess from the bytes. Never NULL; points into `room`, or is constant.
  */
 const char *media_type(const char *declared, struct blob bytes,
 		       char room[MEDIA_TYPE_MAX]);

@@ -18,7 +18,7 @@ void message_retention_begin(struct message_retention *r,
 	*r = (struct message_retention){.ask = *ask};
 }
 
-/* The attachments go with the last message that has them. */
+/* Attachments are deleted with the last message that uses them. */
 static int drop_attachments(struct message_retention *r, struct sql *db,
 			    const char *owner, struct err *e)
 {
@@ -75,8 +75,9 @@ static int64_t latest(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Rows are in the order in which they were made, so a batch that is all too young
- * is the end; one that has the wrong date, from a clock that was, is not. */
+/* Rows are in the order of their creation, so a batch in which all are too
+ * young ends the walk. A row with a wrong date, from a wrong clock, does
+ * not. */
 static int walk_out(struct message_retention *r, struct sql *db, int64_t count,
 		    struct err *e)
 {

@@ -31,7 +31,7 @@ static int list_sources(struct agent_file *file, const char *run, int64_t count,
 	struct sql_rows it;
 	int rc;
 
-	end[strlen(end) - 1]++; /* behind all that begin so */
+	end[strlen(end) - 1]++; /* after all that begin with it */
 	in.end = end;
 	it = sql_rows(file->db, Q_OUTBOX_OF_RUN, &in);
 	json_begin_array(&list);
@@ -63,7 +63,7 @@ int run_deliveries(struct sql *control, struct agent_file *file,
 	return 0;
 }
 
-/* 1; 0: the agent has no file; -1. */
+/* Returns 1, 0 if the agent has no file, or -1. */
 static int open_agent_file(struct sql *control, const char *agent,
 			   struct agent_file *file, struct arena *a,
 			   struct err *e)
@@ -92,7 +92,7 @@ int run_deliveries_of(struct sql *control, const struct run_row *run,
 
 const char *run_deliveries_note(const struct err *why, struct arena *a)
 {
-	return arena_printf(a, "what it sent cannot be read: %s", why->text);
+	return arena_printf(a, "its deliveries cannot be read: %s", why->text);
 }
 
 int run_sources(struct sql *control, const char *run, const char **json,

@@ -1,4 +1,4 @@
--- Channels, bindings, conversations, people.
+-- Channels, bindings, conversations, users.
 
 -- row channel_row (name text, id text, kind text, is_enabled bool,
 --   is_paused bool, is_default bool, state text, pid opt, starts i64,
@@ -34,7 +34,7 @@ ON CONFLICT (name) DO UPDATE SET is_enabled = excluded.is_enabled,
   updated_at = excluded.updated_at;
 
 -- query channel_switch (name text, is_enabled opt, is_paused opt, now time)
--- To resume one is to end its hold, too.
+-- Resuming a channel also ends its pause by the receiver.
 UPDATE channel SET is_enabled = coalesce(:is_enabled, is_enabled),
        is_paused = coalesce(:is_paused, is_paused), updated_at = :now,
        held_until = CASE WHEN :is_paused = 0 THEN NULL ELSE held_until END
@@ -44,7 +44,7 @@ UPDATE channel SET is_enabled = coalesce(:is_enabled, is_enabled),
      OR (:is_paused = 0 AND held_until IS NOT NULL));
 
 -- query channel_hold (name text, until time)
--- What was said of a hold is over with it.
+-- The error of a pause ends with the pause.
 UPDATE channel SET held_until = :until,
        last_error = CASE WHEN :until IS NULL AND
          last_error LIKE 'the receiver asked for a pause%'
@@ -73,7 +73,7 @@ UPDATE channel SET state = :state, pid = :pid, starts = starts + :started
  WHERE name = :name AND state IS NOT 'deleting';
 
 -- query channel_forget_states
--- What a former skepd thought of them.
+-- The states that a former skepd recorded.
 UPDATE channel SET state = NULL, pid = NULL
  WHERE state IS NOT NULL AND state <> 'deleting';
 
@@ -105,7 +105,7 @@ ON CONFLICT (channel, peer, kind) DO UPDATE SET agent = excluded.agent,
   session = excluded.session, session_per = excluded.session_per;
 
 -- query binding_find (channel text, peer text, kind text) -> binding_row
--- The narrowest that fits: this peer before any, this kind before any.
+-- The most specific match: this peer before any, this kind before any.
 SELECT channel, peer, kind, agent, session, session_per, created_at FROM binding
  WHERE channel = :channel AND peer IN (:peer, '*') AND kind IN (:kind, 'any')
  ORDER BY peer = '*', kind = 'any' LIMIT 1;
@@ -141,7 +141,7 @@ SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
  ORDER BY last_inbound_at DESC LIMIT 1;
 
 -- row conversation_filter (channel text, before i64, before_id text, count i64)
--- The liveliest first; several may be as lively.
+-- The most recently used first; several may have the same time.
 -- query conversation_ids (conversation_filter) -> (id text)
 SELECT id FROM conversation INDEXED BY conversation_activity
  WHERE (last_message_at, id) < (:before, :before_id)
@@ -171,7 +171,7 @@ UPDATE conversation SET agent = :agent, session = :session WHERE id = :id;
 
 -- query conversation_rebind (channel text, peer text, kind text, agent text,
 --   session text, is_threaded bool)
--- Those of a peer that are there already.
+-- Existing conversations of a peer.
 UPDATE conversation SET agent = :agent,
   session = coalesce(:session, session, channel || '/' || id)
  WHERE channel = :channel AND peer = :peer AND :kind IN ('any', kind)

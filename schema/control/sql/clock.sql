@@ -1,5 +1,5 @@
--- A change of the system's clock: every deadline that is waited for moves along,
--- so that what is left of it stays the same.
+-- A change of the system clock: all deadlines move with it, so that the
+-- remaining time stays the same.
 
 -- query clock_move_runs (by i64)
 UPDATE run INDEXED BY run_queued SET due_at = due_at + :by, expires_at = expires_at + :by

@@ -1,2 +1,2 @@
 -- Columns that were added to a table after its migration was released, one
--- ALTER TABLE a line. A file that lacks one gets it when it is opened.
+-- ALTER TABLE per line. A file without a column gets it when it is opened.

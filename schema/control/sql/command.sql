@@ -1,4 +1,4 @@
--- Commands to workers, and questions from them.
+-- Commands to workers, and their questions.
 
 -- row command_row (id i64, run text, verb text, body json, state text,
 --   refusal text, by text, created_at time, done_at time)
@@ -23,7 +23,7 @@ UPDATE run_command
  WHERE id = :id AND run = :run AND state = 'pending';
 
 -- query command_expire (run text, to_state text, now time)
--- The end of a run is what a cancel asked for.
+-- The end of a run fulfils a cancel.
 UPDATE run_command
    SET state = CASE WHEN verb = 'cancel' AND :to_state = 'cancelled'
                     THEN 'applied' ELSE 'expired' END,
@@ -31,13 +31,13 @@ UPDATE run_command
  WHERE run = :run AND state = 'pending';
 
 -- query command_drop (run text, verb text, now time)
--- A later command of the other kind takes the place of this one.
+-- A later command of the opposite kind replaces this one.
 UPDATE run_command SET state = 'expired', done_at = :now
  WHERE run = :run AND state = 'pending' AND verb = :verb;
 
 -- query command_reset (run text, now time)
--- What was meant for an attempt that is over; messages and answers are the run's.
--- A stop asks for the end of the attempt.
+-- Commands for an attempt that has ended; messages and answers belong to the
+-- run. A stop requests the end of the attempt.
 UPDATE run_command
    SET state = CASE WHEN verb = 'stop' THEN 'applied' ELSE 'expired' END,
        done_at = :now
@@ -91,7 +91,7 @@ SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
 
 -- query approval_answer (id text, state text, by text, note text,
 --   choice text, now time)
--- Once: changes no row if there is an answer.
+-- Only once: changes no row if there is an answer.
 UPDATE approval SET state = :state, answered_by = :by, note = :note,
   choice = :choice, answered_at = :now
  WHERE id = :id AND state = 'open';

@@ -34,7 +34,7 @@ ON CONFLICT (id) DO UPDATE SET pid = excluded.pid,
   program = excluded.program, epoch = excluded.epoch, since = excluded.since;
 
 -- query supervisor_clear (pid i64, start_ticks i64)
--- Keeps the row, and with it the epoch; pid 0 means that nobody runs.
+-- Keeps the row, and with it the epoch; pid 0 means that no supervisor runs.
 UPDATE supervisor SET pid = 0 WHERE pid = :pid AND start_ticks = :start_ticks;
 
 -- row audit_row (id i64, at time, actor text, act text, subject text, detail json)

@@ -1,4 +1,4 @@
--- Deliveries: the durable queue to the outside.
+-- Deliveries: the durable queue of outgoing messages.
 
 -- row delivery_row (seq i64, id text, channel text, conversation text,
 --   ordering_key text, is_queued bool, is_next bool, needs_review bool, state text,
@@ -25,7 +25,7 @@ SELECT id, channel, conversation, body FROM delivery WHERE source_key = :source_
 
 -- row delivery_filter (sources json, before i64, channel text, state text,
 --   conversation text, agent text, session text, count i64)
--- Newest first, as for runs: ids of each set of filters from its index.
+-- Newest first, as for runs: each set of filters reads ids from its index.
 -- query delivery_ids (delivery_filter) -> (id text)
 SELECT id FROM delivery WHERE seq < :before ORDER BY seq DESC LIMIT :count;
 
@@ -66,7 +66,7 @@ SELECT id FROM delivery INDEXED BY delivery_session_done
    AND seq < :before ORDER BY seq DESC LIMIT :count;
 
 -- query delivery_ids_open (delivery_filter) -> (id text)
--- Those that are not over: the backlog, not the history.
+-- Unfinished ones: the backlog, not the history.
 SELECT id FROM delivery INDEXED BY delivery_open
  WHERE done_at IS NULL AND state = :state
    AND (:channel IS NULL OR channel = :channel)
@@ -75,7 +75,7 @@ SELECT id FROM delivery INDEXED BY delivery_open
    AND seq < :before ORDER BY seq DESC LIMIT :count;
 
 -- query delivery_ids_run (delivery_filter) -> (id text)
--- Those that came of these outbox rows, with any other filter.
+-- Those of these outbox rows, with any other filter.
 SELECT d.id
   FROM json_each(:sources) j CROSS JOIN delivery d ON d.source_key = j.value
  WHERE d.source_key IS NOT NULL AND d.seq < :before
@@ -96,8 +96,8 @@ SELECT json_group_array(json_object('id', id, 'channel', channel, 'state', state
 -- query delivery_insert (id text, channel text, conversation text, ordering_key text,
 --   source_key text, agent text, session text, reply_to text, body json,
 --   resend_of text, expires_at time, now time)
--- Changes no row when the source key is known. The next one of its ordering key,
--- unless there is one.
+-- Changes no row if the source key is known. It becomes the next one of its
+-- ordering key, unless there is one.
 INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_next, state,
   source_key, agent, session, reply_to, body, due_at, expires_at, resend_of,
   created_at)
@@ -136,7 +136,7 @@ SELECT {delivery_claim_columns}
  ORDER BY d.seq LIMIT :count;
 
 -- query delivery_order_by_conversation (channel text)
--- Of a channel whose messages are asked for by conversation: those of another
+-- For a channel whose clients poll by conversation: deliveries with another
 -- order, which no request would return, get the conversation as their key.
 UPDATE delivery SET ordering_key = conversation,
        is_next = max(is_next, state = 'pending')
@@ -169,7 +169,7 @@ UPDATE delivery SET state = 'sending', attempts = attempts + 1,
 -- query delivery_move (seq i64, from_state text, to_state text,
 --   attempt_id text, due_at time, is_queued bool, is_next bool, remote_status opt,
 --   detail text, remote_id text, done_at time)
--- Compare and set. attempt_id NULL: whichever it was.
+-- Compare and set. attempt_id NULL: any attempt.
 UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
        is_queued = :is_queued, is_next = :is_next, needs_review = 0, lease_until = NULL,
        remote_status = :remote_status, detail = :detail, remote_id = coalesce(:remote_id, remote_id),
@@ -178,12 +178,13 @@ UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
    AND (:attempt_id IS NULL OR attempt_id = :attempt_id);
 
 -- query delivery_renew (seq i64)
--- An operator wants it: it begins anew.
+-- An operator retries it: attempts count from the start.
 UPDATE delivery SET attempts = 0, expires_at = NULL WHERE seq = :seq;
 
 -- query delivery_conversation_next (conversation text, after i64,
 --   count i64) -> (n i64, last i64)
--- How many there are of the next so many of a conversation, and the last one.
+-- The number of deliveries among the next so many of a conversation, and the
+-- last one.
 SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM
  (SELECT seq FROM delivery
    WHERE conversation = :conversation AND conversation IS NOT NULL
@@ -191,8 +192,8 @@ SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM
 
 -- query delivery_keep_address (conversation text, address json, after i64,
 --   last i64)
--- Conversations go with their channel: the address stays, also of what arrived,
--- which may be sent once more.
+-- Conversations are deleted with their channel. The address is kept, also of
+-- delivered messages, which may be sent again.
 UPDATE delivery SET conversation = :address
  WHERE conversation = :conversation AND conversation IS NOT NULL
    AND seq > :after AND seq <= :last;
@@ -208,14 +209,14 @@ SELECT is_queued, is_next FROM delivery WHERE seq = :seq;
 --   was_next bool)
 
 -- query delivery_left_first (channel text, count i64) -> delivery_left_row
--- What a deleted channel leaves: the next one of each ordering key …
+-- Deliveries of a deleted channel: the next one of each ordering key …
 SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
   FROM delivery INDEXED BY delivery_ready
  WHERE channel = :channel AND state = 'pending' AND is_next = 1 LIMIT :count;
 
 -- query delivery_left_behind (ordering_key text, channel text,
 --   count i64) -> delivery_left_row
--- … those behind it …
+-- … the ones behind it …
 SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
   FROM delivery INDEXED BY delivery_order
  WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL
@@ -223,7 +224,7 @@ SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
  ORDER BY seq LIMIT :count;
 
 -- query delivery_left_sending (channel text, count i64) -> delivery_left_row
--- … those on their way …
+-- … the ones in flight …
 SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
   FROM delivery INDEXED BY delivery_sending
  WHERE lease_until IS NOT NULL AND state = 'sending' AND channel = :channel
@@ -231,7 +232,7 @@ SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
 
 -- query delivery_left_unknown (channel text, after i64,
 --   count i64) -> delivery_left_row
--- … and those that nobody knows, of which some may have others behind them.
+-- … and unknown ones, of which some may block others.
 SELECT seq, id, ordering_key, agent, attempts,
        ordering_key IS NOT NULL AND is_queued = 1 AND is_next = 1 AS was_next
   FROM delivery
@@ -253,27 +254,28 @@ SELECT count(*) AS n FROM (SELECT 1 FROM delivery
  LIMIT 1);
 
 -- query delivery_promote (ordering_key text)
--- The next one has left the queue: the first of the others takes its place.
+-- The next one has left the queue: the first of the others becomes the next
+-- one.
 UPDATE delivery SET is_next = 1 WHERE seq =
  (SELECT seq FROM delivery
    WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL
    ORDER BY seq LIMIT 1);
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
--- On their way when another skepd was here.
+-- In flight when a former skepd was running.
 SELECT {delivery_columns}
   FROM delivery
  WHERE state = 'sending' AND lease_until IS NOT NULL AND epoch <> :epoch
  ORDER BY lease_until LIMIT :count;
 
 -- query delivery_overdue (now time, count i64) -> delivery_row
--- A lease that ran out.
+-- Expired leases.
 SELECT {delivery_columns}
   FROM delivery WHERE state = 'sending' AND lease_until <= :now
  ORDER BY lease_until LIMIT :count;
 
 -- query delivery_too_old (now time, count i64) -> delivery_row
--- Wherever they wait: for their turn, their time, or their channel.
+-- Whether they wait for their turn, their time, or their channel.
 SELECT {delivery_columns}
   FROM delivery
  WHERE is_queued = 1 AND state = 'pending' AND expires_at IS NOT NULL
@@ -281,8 +283,8 @@ SELECT {delivery_columns}
  ORDER BY expires_at LIMIT :count;
 
 -- query delivery_orphan (count i64) -> delivery_row
--- They wait for a channel that is not there. The names of channels are found by
--- leaps over the index, so it costs little when there are none.
+-- Deliveries for a channel that does not exist. The names of channels are found
+-- by skipping over the index, so it costs little if there are none.
 WITH RECURSIVE waiting (name) AS (
   SELECT min(channel) FROM delivery WHERE state = 'pending' AND is_next = 1
   UNION ALL
@@ -297,7 +299,7 @@ SELECT {delivery_columns}
  LIMIT :count;
 
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
--- Those that are held wait for a person.
+-- Those that need a review wait for a user.
 SELECT {delivery_columns}
   FROM delivery
  WHERE state = 'unknown' AND channel = :channel AND seq > :after AND needs_review = 0
@@ -314,19 +316,20 @@ VALUES (:id, :delivery, :n, :outcome, :remote_status, :detail, :started_at, :end
 ON CONFLICT (id) DO NOTHING;
 
 -- query delivery_attempt_list (delivery i64) -> delivery_attempt_row
--- In the order of time: a retry by a person counts from 1 again.
+-- In the order of time: after a retry by a user, attempts count from 1 again.
 SELECT id, delivery, n, outcome, remote_status, detail, started_at, ended_at
   FROM delivery_attempt WHERE delivery = :delivery ORDER BY ended_at, id;
 
 -- query delivery_hasten (channel text, until time, now time)
--- What waits no longer than its channel was held goes with it.
+-- Deliveries that were due during the pause of their channel are due with its
+-- end.
 UPDATE delivery SET due_at = :now
  WHERE channel = :channel AND state = 'pending' AND is_next = 1
    AND due_at > :now AND due_at <= :until;
 
 -- query delivery_stats (now time) -> (channel text, state text, n i64,
 --   oldest_at time, due_at time, note text)
--- due_at: when the next of those that wait may go. note: why none does.
+-- due_at: time of the next pending one. note: why none is sent.
 SELECT d.channel, d.state, d.n, d.oldest_at,
        CASE WHEN d.due_at < c.held_until AND c.held_until > :now
             THEN c.held_until ELSE d.due_at END AS due_at,
@@ -352,17 +355,17 @@ VALUES (:at, 'delivery', :id, :agent,
               'remote_status', :remote_status, 'detail', :detail));
 
 -- query messages_stuck -> (dead i64, unknown i64, inbound i64)
--- Those that only a person moves on; each count is a small index.
+-- Those that need a user; each count uses a small index.
 SELECT (SELECT count(*) FROM delivery WHERE state = 'dead') AS dead,
        (SELECT count(*) FROM delivery WHERE state = 'unknown') AS unknown,
        (SELECT count(*) FROM inbound WHERE state = 'dead') AS inbound;
 
 -- query retention_delivery (after i64, count i64) -> (seq i64, id text, state text,
 --   created_at time, done_at time)
--- The oldest first.
+-- Oldest first.
 SELECT seq, id, state, created_at, done_at FROM delivery
  WHERE seq > :after ORDER BY seq LIMIT :count;
 
 -- query retention_delivery_delete (seq i64)
--- The newest stays, so that no number is given twice.
+-- The newest stays, so that no number is reused.
 DELETE FROM delivery WHERE seq = :seq AND seq < (SELECT max(seq) FROM delivery);

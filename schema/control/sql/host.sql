@@ -1,4 +1,4 @@
--- The host's own log of events, tokens, planned restarts.
+-- The host log, tokens, planned restarts.
 
 -- row host_event_row (seq i64, at time, kind text, subject text, agent text,
 --   body json)
@@ -19,7 +19,7 @@ SELECT seq, at, kind, subject, agent, body FROM host_event
  WHERE seq > :after ORDER BY seq LIMIT :count;
 
 -- query host_event_states (after i64, count i64) -> (seq i64, kind text, state text)
--- What happened, for who counts only.
+-- States only, for counters.
 SELECT seq, kind, body ->> 'state' AS state FROM host_event
  WHERE seq > :after ORDER BY seq LIMIT :count;
 

@@ -1,4 +1,4 @@
--- What came in, and attachments of both ways.
+-- Inbound messages, and attachments in both directions.
 
 -- row inbound_row (id text, channel text, external_id text,
 --   conversation text, sender text, kind text, body json, state text,
@@ -91,12 +91,12 @@ INSERT INTO media (id, sha256, mime, size, bytes, created_at)
 VALUES (:id, :sha256, :mime, :size, :bytes, :now);
 
 -- query media_use_next (after text, count i64) -> (last text)
--- The last of the next so many uses; NULL: there is none.
+-- The last of the next so many uses; NULL: none.
 SELECT max(owner) AS last FROM
  (SELECT owner FROM media_use WHERE owner > :after ORDER BY owner LIMIT :count);
 
 -- query media_use_gc (after text, last text)
--- Of messages and runs that are gone.
+-- Uses by messages and runs that were deleted.
 DELETE FROM media_use WHERE owner > :after AND owner <= :last
    AND NOT EXISTS (SELECT 1 FROM inbound WHERE id = media_use.owner)
    AND NOT EXISTS (SELECT 1 FROM run WHERE id = media_use.owner)
@@ -107,20 +107,20 @@ SELECT max(id) AS last FROM
  (SELECT id FROM media WHERE id > :after ORDER BY id LIMIT :count);
 
 -- query media_gc (after text, last text)
--- That no message has.
+-- Attachments that no message uses.
 DELETE FROM media WHERE id > :after AND id <= :last
    AND NOT EXISTS (SELECT 1 FROM media_use WHERE media = media.id);
 
 -- query media_after (id text) -> (id text, sha256 text, bytes blob)
--- One by one, to be looked over.
+-- One at a time, to be examined.
 SELECT id, sha256, bytes FROM media WHERE id > :id ORDER BY id LIMIT 1;
 
 -- query media_total -> (bytes i64)
 SELECT coalesce(sum(size), 0) AS bytes FROM media INDEXED BY media_size;
 
 -- query media_in_use -> (owner text)
--- Messages whose attachments an active run has, also one that was retried; and the
--- runs that have their own.
+-- Messages whose attachments an active run uses, also a retried one; and runs
+-- with their own attachments.
 SELECT DISTINCT u.owner FROM run r
   JOIN run_input i ON i.run = r.id
   JOIN media_use u ON u.owner = coalesce(json_extract(i.options, '$.media'), r.id)
@@ -133,7 +133,7 @@ ON CONFLICT (owner, idx) DO UPDATE SET media = excluded.media,
   name = excluded.name;
 
 -- query media_use_copy (owner text, made text)
--- A message that is sent once more has the same attachments.
+-- A message that is sent again has the same attachments.
 INSERT INTO media_use (owner, idx, media, name)
 SELECT :made, idx, media, name FROM media_use WHERE owner = :owner;
 
@@ -146,15 +146,15 @@ SELECT u.owner, u.idx, u.media, u.name, m.mime, m.size, m.sha256
  WHERE u.owner = :owner ORDER BY u.idx;
 
 -- query history_after (text text) -> (at time)
--- A time as ISO 8601 has it; NULL: it is none.
+-- A time in ISO 8601; NULL: it is invalid.
 SELECT CAST(round((julianday(:text) - 2440587.5) * 86400000.0) AS INTEGER)
        AS at;
 
 -- row history_filter (channel text, peer text, after time, count i64)
 -- row history_row (id text, sender text, role text, body json, at time)
 -- query conversation_history (history_filter) -> history_row
--- Both ways, newest first. Each conversation of the peer yields at most count
--- rows of each way, from an index.
+-- Both directions, newest first. Each conversation of the peer yields at most
+-- count rows per direction, from an index.
 SELECT id, sender, role, body, at FROM
  (SELECT i.external_id AS id, i.sender, 'user' AS role, i.body,
          i.received_at AS at
@@ -201,12 +201,12 @@ SELECT id, sender, role, body, at FROM
 
 -- query retention_inbound (after text, count i64) -> (id text, is_dead bool,
 --   received_at time)
--- The oldest first.
+-- Oldest first.
 SELECT id, state = 'dead' AS is_dead, received_at FROM inbound
  WHERE id > :after ORDER BY id LIMIT :count;
 
 -- query retention_inbound_delete (id text)
--- Whose run is not over yet still tells where the answer goes.
+-- A message whose run has not ended still has the address of the answer.
 DELETE FROM inbound WHERE id = :id
    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.id = inbound.run AND
      r.state NOT IN ('succeeded','failed','cancelled','timed_out'));

@@ -15,7 +15,7 @@ INSERT INTO message_to (message, agent, session)
 VALUES (:message, :agent, :session) ON CONFLICT DO NOTHING;
 
 -- query message_to_room (message text, room text, agent text, session text)
--- To every member but the sender.
+-- To every member except the sender.
 INSERT INTO message_to (message, agent, session)
 SELECT :message, agent, session FROM room_member
  WHERE room = :room AND NOT (agent IS :agent AND session IS :session);
@@ -80,8 +80,8 @@ SELECT count(*) AS n FROM room_member WHERE room = :room;
 
 -- query retention_message (after text, count i64) -> (id text, created_at time,
 --   read_at time)
--- The oldest first. read_at: when the last of its receivers read it; NULL: one
--- has not. One to nobody is over when it is made.
+-- Oldest first. read_at: when the last receiver read it; NULL: one has not. A
+-- message without receivers is finished when it is created.
 SELECT m.id, m.created_at,
        CASE WHEN count(t.message) = 0 THEN m.created_at
             WHEN count(t.read_at) = count(t.message) THEN max(t.read_at)

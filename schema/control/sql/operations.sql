@@ -21,7 +21,7 @@ SELECT id, kind, state, path, sha256, bytes, files, agents, problem, pid,
   FROM backup_run ORDER BY id DESC LIMIT :count;
 
 -- query backup_run_kept (kind text) -> (id text, path text)
--- Archives of one kind that should still be there, newest first.
+-- Archives of one kind that should still exist, newest first.
 SELECT id, path FROM backup_run
  WHERE kind = :kind AND state IN ('done','partial') AND path IS NOT NULL
  ORDER BY id DESC;
@@ -30,38 +30,76 @@ SELECT id, path FROM backup_run
 SELECT max(started_at) AS at FROM backup_run WHERE kind = :kind;
 
 -- query supervisor_none
--- A copy of the database: whoever is named here supervises the original.
+-- For a copy of the database: the supervisor row belongs to the original.
 UPDATE supervisor SET pid = 0;
 
 -- query lease_none
 DELETE FROM lease;
 
 -- query backup_run_none
--- Those that were being made, the one that is being restored among them.
+-- Unfinished backups, including the one that is being restored.
 DELETE FROM backup_run WHERE state = 'running';
 
 -- query run_open (agent text) -> (id text, session text, state text, attempt i64)
--- Runs of an agent that are not over.
+-- Runs of an agent that have not ended.
 SELECT id, session, state, attempt FROM run
  WHERE agent = :agent AND ended_at IS NULL AND state NOT IN
    ('succeeded','failed','cancelled','timed_out') ORDER BY id;
 
 -- query prune_run_edge (keep i64) -> (id text)
--- The oldest run that stays because it is one of the newest.
+-- The oldest run that is kept because it is one of the newest.
 SELECT id FROM run WHERE state IN ('succeeded','failed','cancelled','timed_out')
  ORDER BY id DESC LIMIT 1 OFFSET :keep - 1;
 
--- query prune_runs (before time, edge text, count i64)
--- Runs that are over, and all that belongs to them. A run that another one still
--- names as its parent or origin goes too; those then name nobody.
+-- Finished runs and their rows. A run that another one names as its parent or
+-- origin is deleted too; the reference becomes NULL. The foreign keys would change
+-- any number of rows at once. These statements change at most `rows` of each
+-- table, and a run is deleted when no table has more.
+-- row run_prune (before time, edge text, count i64, rows i64)
+-- query prune_children (run_prune)
+UPDATE run SET parent = NULL WHERE id IN (SELECT c.id FROM
+ (SELECT id FROM run WHERE id < :edge
+     AND state IN ('succeeded','failed','cancelled','timed_out')
+     AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count)
+   AS r JOIN run AS c ON c.parent = r.id LIMIT :rows);
+
+-- query prune_retries (run_prune)
+UPDATE run SET retry_of = NULL WHERE id IN (SELECT c.id FROM
+ (SELECT id FROM run WHERE id < :edge
+     AND state IN ('succeeded','failed','cancelled','timed_out')
+     AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count)
+   AS r JOIN run AS c ON c.retry_of = r.id LIMIT :rows);
+
+-- query prune_transitions (run_prune)
+DELETE FROM run_transition WHERE id IN (SELECT c.id FROM
+ (SELECT id FROM run WHERE id < :edge
+     AND state IN ('succeeded','failed','cancelled','timed_out')
+     AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count)
+   AS r JOIN run_transition AS c ON c.run = r.id LIMIT :rows);
+
+-- query prune_commands (run_prune)
+DELETE FROM run_command WHERE id IN (SELECT c.id FROM
+ (SELECT id FROM run WHERE id < :edge
+     AND state IN ('succeeded','failed','cancelled','timed_out')
+     AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count)
+   AS r JOIN run_command AS c ON c.run = r.id LIMIT :rows);
+
+-- query prune_approvals (run_prune)
+DELETE FROM approval WHERE id IN (SELECT c.id FROM
+ (SELECT id FROM run WHERE id < :edge
+     AND state IN ('succeeded','failed','cancelled','timed_out')
+     AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count)
+   AS r JOIN approval AS c ON c.run = r.id LIMIT :rows);
+
+-- query prune_runs (run_prune)
 DELETE FROM run WHERE id IN
  (SELECT id FROM run WHERE id < :edge
      AND state IN ('succeeded','failed','cancelled','timed_out')
      AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count);
 
 -- query delivery_hold
--- After a restore: whatever was to be sent may have been sent since. A person
--- settles it, also where the channel could be asked or is idempotent.
+-- After a restore: pending messages may have been sent since the backup. A user
+-- decides, even if the channel is idempotent or can be queried.
 UPDATE delivery SET state = 'unknown', is_queued = 0, is_next = 0, needs_review = 1,
        lease_until = NULL,
        detail = 'it waited when the backup was made that this home is restored from'
@@ -74,7 +112,7 @@ SELECT name, holder, epoch, taken_at, expires_at FROM lease ORDER BY name;
 DELETE FROM lease WHERE name = :name AND expires_at < :now;
 
 -- query newest_row -> (at time)
--- The latest moment that the database knows of.
+-- The latest time in the database.
 SELECT max(coalesce((SELECT max(at) FROM host_event), 0),
            coalesce((SELECT at FROM audit ORDER BY id DESC LIMIT 1), 0)) AS at;
 
@@ -96,7 +134,7 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state,
 SELECT id FROM import_run WHERE id = :id;
 
 -- query import_run_left (id text, source text, now time)
--- Those of the same source that were killed: a new one begins.
+-- Killed imports of the same source, when a new one begins.
 UPDATE import_run SET state = 'failed', ended_at = :now
  WHERE state = 'running' AND source = :source AND id <> :id;
 

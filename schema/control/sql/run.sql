@@ -1,4 +1,4 @@
--- Runs: the queue, the moves, the lists.
+-- Runs: the queue, transitions, lists.
 
 -- query reason_put (code text, description text)
 INSERT INTO reason (code, description) VALUES (:code, :description)
@@ -10,15 +10,18 @@ WHERE description <> excluded.description;
 --   max_attempts i64, backoff_ms i64, run_timeout_ms opt, idle_timeout_ms opt,
 --   grace_ms i64, policy text, parent text, depth i64, retry_of text,
 --   idem_key text, idem_digest text, tags json, submitted_by text,
---   invocation text, now time)
+--   invocation text, workspace text, fork_of text, over_dir text,
+--   is_fresh bool, is_ephemeral bool, is_shared bool, now time)
 INSERT INTO run (id, agent, session, state, reason, priority, queue_pos, is_next,
   due_at, expires_at, max_attempts, backoff_ms, run_timeout_ms,
   idle_timeout_ms, grace_ms, policy, parent, depth, retry_of, idem_key,
-  idem_digest, tags, submitted_by, invocation, created_at)
+  idem_digest, tags, submitted_by, invocation, workspace, fork_of, over_dir,
+  is_fresh, is_ephemeral, is_shared, created_at)
 VALUES (:id, :agent, :session, 'queued', :reason, :priority, :queue_pos, :is_next,
   :due_at, :expires_at, :max_attempts, :backoff_ms, :run_timeout_ms,
   :idle_timeout_ms, :grace_ms, :policy, :parent, :depth, :retry_of, :idem_key,
-  :idem_digest, :tags, :submitted_by, :invocation, :now);
+  :idem_digest, :tags, :submitted_by, :invocation, :workspace, :fork_of, :over_dir,
+  :is_fresh, :is_ephemeral, :is_shared, :now);
 
 -- query run_input_put (run text, prompt text, options json)
 INSERT INTO run_input (run, prompt, options) VALUES (:run, :prompt, :options);
@@ -47,13 +50,14 @@ UPDATE run SET is_next = 1 WHERE id =
 
 -- query run_top_priority (below i64) -> (priority i64)
 SELECT priority FROM run
- WHERE state = 'queued' AND is_next = 1 AND due_at IS NULL AND priority < :below
+ WHERE state = 'queued' AND is_next = 1 AND due_at IS NULL AND is_blocked = 0
+   AND priority < :below
  ORDER BY priority DESC LIMIT 1;
 
 -- query run_next (priority i64, agent text) -> (id text, agent text)
 -- The oldest startable run of the first agent after this one.
 SELECT id, agent FROM run
- WHERE state = 'queued' AND is_next = 1 AND due_at IS NULL
+ WHERE state = 'queued' AND is_next = 1 AND due_at IS NULL AND is_blocked = 0
    AND priority = :priority AND agent > :agent
  ORDER BY agent, id LIMIT 1;
 
@@ -71,7 +75,7 @@ SELECT id FROM run
  ORDER BY expires_at LIMIT 100;
 
 -- query run_next_alarm -> (at time)
--- When the clock itself will change something.
+-- The next time at which a run is due or expires.
 SELECT min(at) AS at FROM
  (SELECT min(due_at) AS at FROM run WHERE state = 'queued' AND due_at IS NOT NULL
   UNION ALL
@@ -82,30 +86,34 @@ SELECT min(at) AS at FROM
 
 -- query run_set_state (id text, from_state text, to_state text, pending_state text,
 --   reason text, detail text)
--- Compare and set: changes no row when the run has meanwhile moved on.
+-- Compare and set: changes no row if the state of the run has changed
+-- meanwhile.
 UPDATE run SET state = :to_state, pending_state = :pending_state, reason = :reason,
   detail = :detail
  WHERE id = :id AND state = :from_state;
 
 -- query run_set_attempt (id text, attempt i64, token_hash text,
---   heartbeat_ms i64, agent_version i64, now time)
+--   heartbeat_ms i64, agent_version i64, works_in text, is_shared bool,
+--   session_workspace text, now time)
 UPDATE run SET attempt = :attempt, token_hash = :token_hash,
-  heartbeat_ms = :heartbeat_ms,
+  heartbeat_ms = :heartbeat_ms, works_in = :works_in, is_shared = :is_shared,
+  session_workspace = :session_workspace,
   agent_version = :agent_version, started_at = :now, pid = NULL,
   start_ticks = NULL, boot_id = NULL, cgroup = NULL, exit_code = NULL,
   signal = NULL
  WHERE id = :id;
 
 -- query run_uncount (id text)
--- An attempt that never came to life is none.
+-- An attempt that never started does not count.
 UPDATE run SET attempt = attempt - 1 WHERE id = :id AND attempt > 0;
 
 -- query run_grant (id text)
--- An attempt that the host ended is not the run's fault: it may have another.
+-- An attempt that the host ended does not count against the run: it gets
+-- another one.
 UPDATE run SET max_attempts = max_attempts + 1 WHERE id = :id;
 
 -- query run_count_never_started (run text) -> (count i64)
--- How often the run was put back because no worker came to life.
+-- How often the run was queued again because its worker did not start.
 SELECT count(*) AS count FROM run_transition
  WHERE run = :run AND from_state = 'ending' AND to_state = 'queued'
    AND reason IN ('spawn_failed','start_timeout');
@@ -132,17 +140,59 @@ UPDATE run SET last_seq = max(last_seq, :last_seq),
  WHERE id = :id;
 
 -- query run_close (id text, now time)
--- After the move to a final state: out of the queue, no worker, no token.
-UPDATE run SET queue_pos = NULL, is_next = 0, due_at = NULL, pid = NULL,
+-- After the transition to a final state: out of the queue, no worker, no token.
+UPDATE run SET queue_pos = NULL, is_next = 0, is_blocked = 0, due_at = NULL,
+  pid = NULL,
   start_ticks = NULL, boot_id = NULL, cgroup = NULL, token_hash = NULL,
   ended_at = :now
  WHERE id = :id;
 
 -- query run_wait_again (id text, due_at time)
--- After the move back to queued: stays the next run of its session.
+-- After the transition back to queued: stays the next run of its session.
 UPDATE run SET due_at = :due_at, pid = NULL, start_ticks = NULL, boot_id = NULL,
   token_hash = NULL
  WHERE id = :id;
+
+-- query run_block (id text, works_in text)
+-- The run waits for its workspace.
+UPDATE run SET is_blocked = 1, works_in = :works_in
+ WHERE id = :id AND state = 'queued';
+
+-- query run_unblock (agent text, works_in text)
+-- The next run that waits for the workspace may be considered again.
+UPDATE run SET is_blocked = 0 WHERE id =
+ (SELECT id FROM run INDEXED BY run_blocked
+   WHERE state = 'queued' AND is_blocked = 1 AND agent = :agent
+     AND works_in = :works_in
+   ORDER BY priority DESC, id LIMIT 1);
+
+-- query run_unblock_after (id text)
+-- The same for the workspace that this run leaves.
+UPDATE run SET is_blocked = 0 WHERE id =
+ (SELECT b.id FROM run r JOIN run b INDEXED BY run_blocked
+      ON b.state = 'queued' AND b.is_blocked = 1 AND b.agent = r.agent
+     AND b.works_in = r.works_in
+   WHERE r.id = :id ORDER BY b.priority DESC, b.id LIMIT 1);
+
+-- query run_unblock_all
+-- After a restart: all are considered again.
+UPDATE run INDEXED BY run_blocked SET is_blocked = 0
+ WHERE state = 'queued' AND is_blocked = 1;
+
+-- query run_blocked_first (agent text, works_in text) -> (id text, priority i64)
+SELECT id, priority FROM run INDEXED BY run_blocked
+ WHERE state = 'queued' AND is_blocked = 1 AND agent = :agent
+   AND works_in = :works_in
+ ORDER BY priority DESC, id LIMIT 1;
+
+-- query run_session_guess (agent text, session text, id text) -> (session_workspace text)
+-- What the previous run of the session found.
+SELECT session_workspace FROM run INDEXED BY run_session
+ WHERE agent = :agent AND session = :session AND id < :id
+ ORDER BY id DESC LIMIT 1;
+
+-- query run_set_session_workspace (id text, session_workspace text)
+UPDATE run SET session_workspace = :session_workspace WHERE id = :id;
 
 -- query run_transition_add (run text, attempt i64, from_state text,
 --   to_state text, reason text, detail text, at time)
@@ -164,12 +214,15 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
---   invocation text, note text, health text, artifacts_status text,
---   severity text, deliveries json, deliveries_error text)
--- The last five are no columns: run_classify (schema/control/severity.h) sets the first
--- three; artifacts_status is read as whether the agent's version requires files.
--- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
--- deliveries_error says why they cannot be read.
+--   invocation text, note text, workspace text, fork_of text, over_dir text,
+--   is_fresh bool, is_ephemeral bool, is_shared bool, works_in text,
+--   health text, artifacts_status text, severity text, deliveries json,
+--   deliveries_error text)
+-- The last five are not columns: run_classify (schema/control/severity.h) sets
+-- the first three; artifacts_status initially states whether the agent's
+-- version requires files. deliveries is set for single runs
+-- (schema/control/channel/run_deliveries.h), and deliveries_error says why they
+-- cannot be read.
 
 -- columns run_columns
 id, agent, agent_version, session, state, pending_state, reason, detail,
@@ -177,7 +230,8 @@ id, agent, agent_version, session, state, pending_state, reason, detail,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at, invocation, note, NULL AS health,
+  started_at, ended_at, invocation, note, workspace, fork_of, over_dir, is_fresh,
+  is_ephemeral, is_shared, works_in, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
   NULL AS severity, NULL AS deliveries,
@@ -193,9 +247,10 @@ SELECT {run_columns}
 -- row run_filter (agent text, session text, state text, tag text,
 --   invocation text, before text, count i64)
 -- query run_ids (run_filter) -> (id text)
--- Lists give ids, newest first; the rows follow one by one (schema/control/lists.h).
--- before is the last id of the page before, or '~'. Each set of filters has its
--- own statement, which names its index, so that no list scans the history.
+-- Lists return ids, newest first; the rows are read one by one
+-- (schema/control/lists.h). before is the last id of the previous page, or '~'.
+-- Each set of filters has its own statement, which names its index, so that no
+-- list scans the history.
 SELECT id FROM run WHERE id < :before ORDER BY id DESC LIMIT :count;
 
 -- query run_ids_agent (run_filter) -> (id text)
@@ -240,7 +295,7 @@ SELECT id AS id FROM run INDEXED BY run_session_queued
    AND id < :before ORDER BY id DESC LIMIT :count;
 
 -- query run_ids_active (run_filter) -> (id text)
--- Runs that have a process: no more than run.max, whatever the filters are.
+-- Runs that have a process: at most run.max, for any filters.
 SELECT id FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
    AND state = :state AND (:agent IS NULL OR agent = :agent)
@@ -283,7 +338,7 @@ SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
 -- The last two are those of its worst run, set by invocation_classify.
 
 -- query invocation_list (before text, count i64) -> invocation_row
--- By name, from the last; before is the last name of the page before, or '~'.
+-- By name, descending; before is the last name of the previous page, or '~'.
 SELECT name AS invocation, agents, sessions, runs, waiting,
   runs - waiting - ended AS active, succeeded, failed, cancelled, timed_out,
   (SELECT r.created_at FROM run r INDEXED BY run_invocation
@@ -294,7 +349,7 @@ SELECT name AS invocation, agents, sessions, runs, waiting,
   FROM invocation WHERE name < :before ORDER BY name DESC LIMIT :count;
 
 -- query run_list_active -> run_row
--- Everything that is not over: ps.
+-- All unfinished runs, for ps.
 SELECT {run_columns}
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
@@ -304,12 +359,16 @@ SELECT {run_columns}
 --   pending_state text, attempt i64, max_attempts i64, backoff_ms i64,
 --   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, pid opt,
 --   start_ticks opt, boot_id text, cgroup text, token_hash text, heartbeat_ms i64,
---   last_seq i64, started_at time, reason text, detail text)
+--   last_seq i64, started_at time, reason text, detail text, workspace text,
+--   fork_of text, over_dir text, is_fresh bool, is_ephemeral bool,
+--   is_shared bool, works_in text, session_workspace text, priority i64)
 
 -- columns run_active_columns
 id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
-  token_hash, heartbeat_ms, last_seq, started_at, reason, detail
+  token_hash, heartbeat_ms, last_seq, started_at, reason, detail, workspace,
+  fork_of, over_dir, is_fresh, is_ephemeral, is_shared, works_in,
+  session_workspace, priority
 
 -- query run_active -> run_active_row
 SELECT {run_active_columns}
@@ -322,8 +381,8 @@ SELECT {run_active_columns}
   FROM run WHERE id = :id;
 
 -- query run_descendants (parent text) -> (id text)
--- Open runs below this one. The walk goes from open children up to their
--- ancestors: a run may have had any number of children that are over.
+-- Unfinished runs below this one. The walk goes from unfinished children up to
+-- their ancestors, since a run may have any number of finished children.
 WITH RECURSIVE above (id, parent) AS
  (SELECT id, parent FROM run INDEXED BY run_open_child
    WHERE parent IS NOT NULL AND ended_at IS NULL
@@ -332,9 +391,35 @@ WITH RECURSIVE above (id, parent) AS
    WHERE above.parent <> :parent AND run.parent IS NOT NULL)
 SELECT id FROM above WHERE parent = :parent ORDER BY id;
 
+-- query run_cancellable (agent text, session text, tag text) -> (id text, is_child bool)
+-- Open runs that match, then the open child runs of these. Both walks read only
+-- indexes of open runs.
+WITH RECURSIVE chosen (id) AS MATERIALIZED
+ (SELECT id FROM run INDEXED BY run_queued
+   WHERE state = 'queued' AND (:agent IS NULL OR agent = :agent)
+     AND (:session IS NULL OR session = :session)
+     AND (:tag IS NULL OR EXISTS (SELECT 1 FROM run_tag t
+           WHERE t.tag = :tag AND t.run = run.id))
+  UNION ALL
+  SELECT id FROM run INDEXED BY run_active
+   WHERE state IN ('starting','running','paused','stopping','ending')
+     AND (:agent IS NULL OR agent = :agent)
+     AND (:session IS NULL OR session = :session)
+     AND (:tag IS NULL OR EXISTS (SELECT 1 FROM run_tag t
+           WHERE t.tag = :tag AND t.run = run.id))),
+above (id, parent) AS
+ (SELECT id, parent FROM run INDEXED BY run_open_child
+   WHERE parent IS NOT NULL AND ended_at IS NULL
+  UNION
+  SELECT above.id, run.parent FROM above JOIN run ON run.id = above.parent
+   WHERE run.parent IS NOT NULL)
+SELECT id, 0 AS is_child FROM chosen
+UNION ALL
+SELECT DISTINCT id, 1 AS is_child FROM above
+ WHERE parent IN (SELECT id FROM chosen) AND id NOT IN (SELECT id FROM chosen);
+
 -- query run_waiting -> (queued i64, delayed i64)
--- Runs that are not over, from the small indexes; delayed ones have no
--- position.
+-- Unfinished runs, from the small indexes; delayed ones have no position.
 SELECT (SELECT count(*) FROM run WHERE queue_pos IS NOT NULL) AS queued,
   (SELECT count(*) FROM run WHERE state = 'queued' AND due_at IS NOT NULL
       AND queue_pos IS NULL) AS delayed;

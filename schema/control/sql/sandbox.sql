@@ -1,4 +1,4 @@
--- Sandboxes that are there.
+-- Current sandboxes.
 
 -- query sandbox_put (run text, agent text, attempt i64, mode text, network text,
 --   limits json, now time)

@@ -234,7 +234,8 @@ static void add_text(struct ai_frames *f, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
 	struct ai_part *open = find_part(f, item->seq, p->idx);
-	/* a text that turns out to be reasoning stays what the client began */
+	/* a text that turns out to be reasoning keeps the type with which it
+	 * began */
 	bool is_reasoning = open ? open->has_input
 				 : strcmp(p->kind, "reasoning") == 0;
 	char id[48];

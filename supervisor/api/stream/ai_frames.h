@@ -20,7 +20,7 @@ struct ai_frames {
 	struct ai_part {
 		int64_t seq, idx;
 		bool has_input;
-	} * open; /* parts that were begun and not ended */
+	} * open; /* parts that have started and not ended */
 	size_t nopen, cap;
 	struct buf frame;
 };

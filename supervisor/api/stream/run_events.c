@@ -4,7 +4,7 @@
 #include "lib/base/text.h"
 #include "schema/agent/transcript/session.h"
 #include "supervisor/api/routes.h"
-#include "supervisor/api/stream/stream_shared.h"
+#include "supervisor/api/stream/stream.h"
 
 static void put_stored(struct buf *b, const char *name, const char *json)
 {
@@ -114,16 +114,15 @@ static int read_page(struct api_request *q, struct buf *out, struct err *e)
  * q->id if it is set. */
 static int page_or_stream(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct shared_stream_request want = {.agent = q->filter[0],
-					     .session = q->key,
-					     .run = q->id,
-					     .after = q->from,
-					     .until_idle = q->filter[1] !=
-							   NULL};
+	struct run_stream_request want = {.agent = q->filter[0],
+					  .session = q->key,
+					  .run = q->id,
+					  .after = q->from,
+					  .until_idle = q->filter[1] != NULL};
 
 	if (!q->flag)
 		return read_page(q, out, e);
-	if (shared_stream_subscribe(q->api, &want, q->reply, e))
+	if (run_stream_subscribe(q->api, &want, q->reply, e))
 		return -1;
 	q->reply = NULL;
 	return 0;

@@ -1,185 +1,230 @@
-#include "supervisor/api/stream/stream.h"
+#include "supervisor/api/stream/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/log.h"
 
-#define POLLS 100 /* followers polled per tick of the timer */
+#define POLLS 200 /* streams polled per tick of the timer */
 
-static void link_follower(struct follower *f)
+static void link_stream(struct event_stream *t)
 {
-	struct api *w = f->api;
+	struct api *w = t->api;
 
-	if (w->followers) {
-		f->next = w->followers;
-		f->before = w->followers->before;
-		f->before->next = f->next->before = f;
+	if (w->streams) {
+		t->next = w->streams;
+		t->before = w->streams->before;
+		t->before->next = t->next->before = t;
 	} else {
-		f->next = f->before = f;
-		w->followers = f;
+		t->next = t->before = t;
+		w->streams = t;
 	}
-	w->nfollowers++;
-	w->nprivate++;
+	w->nstreams++;
 }
 
-static void unlink_follower(struct follower *f)
+static void stream_free(struct event_stream *t)
 {
-	struct api *w = f->api;
+	struct api *w = t->api;
 
-	if (w->followers == f)
-		w->followers = f->next == f ? NULL : f->next;
-	f->next->before = f->before;
-	f->before->next = f->next;
-	w->nfollowers--;
-	w->nprivate--;
+	if (w->streams == t)
+		w->streams = t->next == t ? NULL : t->next;
+	t->next->before = t->before;
+	t->before->next = t->next;
+	w->nstreams--;
+	supervisor_unwatch(t->host_watch);
+	supervisor_unwatch(t->run_watch);
+	t->source->close(t->reader);
+	t->source->free(t->subject);
+	buf_fini(&t->cursor);
+	buf_fini(&t->batch);
+	buf_fini(&t->ahead);
+	buf_fini(&t->status);
+	buf_fini(&t->status_frame);
+	free(t->key);
+	free(t);
 }
 
-static void follower_free(struct follower *f)
-{
-	if (f->ops->free)
-		f->ops->free(f);
-	tail_close(f->tail);
-	free(f->agent);
-	free(f);
-}
-
-/* The client disconnected, or the stream is complete. */
-static void close_follower(struct follower *f)
-{
-	supervisor_unwatch(f->watch);
-	supervisor_unwatch(f->run_watch);
-	unlink_follower(f);
-	f->closed = true;
-	if (!f->poll_pending)
-		follower_free(f);
-}
-
-static void on_closed(void *arg)
-{
-	close_follower(arg);
-}
+/* --- polling -------------------------------------------------------------- */
 
 /* After the start of a stream, errors are sent as events. */
-static void fail(struct follower *f, const struct err *e)
+static void fail_stream(struct event_stream *t, const struct err *e)
 {
-	struct buf b = BUF_MAX(4096);
+	struct subscriber *lists[] = {t->caught_up, t->lagging};
 
 	log_warn(LT("msg", "event stream failed"), LT("why", e->text));
-	json_begin_object(&b);
-	json_put_text(&b, "code", err_name(e->code));
-	json_put_text(&b, "detail", e->text);
-	json_end_object(&b);
-	follower_send(f, NULL, "error", &b);
-	buf_fini(&b);
-	http_stream_end(f->stream);
-	close_follower(f);
+	for (int i = 0; i < 2; i++)
+		for (struct subscriber *s = lists[i], *after; s; s = after) {
+			after = s->next;
+			subscriber_fail(s, e);
+		}
 }
 
-static void send_after_commit(void *arg, const struct err *failed)
+static void poll_stream(void *arg, const struct err *failed)
 {
-	struct follower *f = arg;
+	struct event_stream *t = arg;
 	struct err e = {0};
-	int rc;
 
-	f->poll_pending = false;
-	if (f->closed) {
-		follower_free(f);
-		return;
-	}
+	t->poll_pending = t->unfinished = false;
 	if (failed)
 		return; /* the next commit or the timer polls again */
-	rc = f->ops->poll(f, &e);
-	if (rc < 0) {
-		fail(f, &e);
-	} else if (rc > 0) {
-		http_stream_end(f->stream);
-		close_follower(f);
-	}
+	if (t->source->refresh(t, &e) || subscribers_serve(t, &e))
+		fail_stream(t, &e);
+	if (!t->caught_up && !t->lagging && !t->poll_pending)
+		stream_free(t);
+	else if (t->unfinished)
+		api_poll_soon(t->api);
 }
 
-static void follower_schedule(struct follower *f)
+static void schedule_poll(struct event_stream *t)
 {
-	if (f->poll_pending)
+	if (t->poll_pending)
 		return;
-	f->poll_pending = true;
-	supervisor_after_commit(f->api->sup, send_after_commit, f);
+	t->poll_pending = true;
+	supervisor_after_commit(t->api->sup, poll_stream, t);
 }
 
 static void on_change(void *arg)
 {
-	follower_schedule(arg);
+	schedule_poll(arg);
+}
+
+/* Only an active run can be watched, so the watch is renewed whenever run,
+ * state or attempt changed. */
+void stream_watch_run(struct event_stream *t, const struct run_row *row)
+{
+	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
+
+	if (t->run_watch && t->watched_in == now &&
+	    strcmp(t->watched, row->id) == 0)
+		return;
+	supervisor_unwatch(t->run_watch);
+	t->run_watch = supervisor_watch(t->api->sup, row->id, on_change, t);
+	t->watched_in = now;
+	snprintf(t->watched, sizeof t->watched, "%s", row->id);
+}
+
+void stream_set_status(struct event_stream *t)
+{
+	const struct buf *b = &t->status;
+
+	buf_clear(&t->status_frame);
+	sse_format(&t->status_frame, &(struct sse_event){.event = "status",
+							 .data = b->p,
+							 .n = b->n});
+	t->status_digest = UINT64_C(0xcbf29ce484222325);
+	for (size_t i = 0; i < b->n; i++)
+		t->status_digest = (t->status_digest ^ (unsigned char)b->p[i]) *
+				   UINT64_C(0x100000001b3);
+}
+
+/* --- subscribing ------------------------------------------------------- */
+
+/* The next poll frees a stream without subscribers. */
+static void on_closed(void *arg)
+{
+	struct subscriber *s = arg;
+	struct event_stream *t = s->stream;
+
+	subscriber_free(s);
+	if (!t->caught_up && !t->lagging)
+		schedule_poll(t);
 }
 
 static void on_writable(void *arg)
 {
-	follower_schedule(arg);
+	struct subscriber *s = arg;
+
+	if (s->reader)
+		schedule_poll(s->stream);
 }
 
-struct follower *follower_new(struct api_request *q,
-			      const struct follower_ops *ops, const char *run)
+static struct event_stream *find_stream(struct api *w,
+					const struct stream_request *want)
 {
-	static const struct http_stream_ops stream_ops = {on_writable,
-							  on_closed};
-	struct follower *f = calloc(1, sizeof *f);
+	struct event_stream *t = w->streams;
 
-	if (!f)
-		abort();
-	f->api = q->api;
-	f->ops = ops;
-	link_follower(f);
-	if (run)
-		snprintf(f->run, sizeof f->run, "%s", run);
-	f->watch = supervisor_watch(f->api->sup, NULL, on_change, f);
-	f->stream = http_reply_stream(q->reply, &stream_ops, f);
-	q->reply = NULL;
-	follower_schedule(f);
-	return f;
+	for (int64_t i = 0; want->key && i < w->nstreams; i++, t = t->next)
+		if (t->source == want->source && t->key &&
+		    strcmp(t->key, want->key) == 0)
+			return t;
+	return NULL;
 }
 
-/* Only an active run can be watched, so the watch is renewed whenever state or
- * attempt changed. */
-static void watch_run(struct follower *f, const struct run_row *row)
+/* Takes want->subject. */
+static struct event_stream *find_or_create_stream(
+	struct api *w, const struct stream_request *want)
 {
-	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
+	struct event_stream *t = find_stream(w, want);
 
-	if (f->run_watch && f->watched == now)
-		return;
-	supervisor_unwatch(f->run_watch);
-	f->run_watch = supervisor_watch(f->api->sup, row->id, on_change, f);
-	f->watched = now;
-}
-
-int follower_run(struct follower *f, struct run_row *row, struct arena *a,
-		 struct err *e)
-{
-	struct sql *db = supervisor_db(f->api->sup);
-	int found = sql_get(db, Q_RUN_GET, &(struct run_get_in){f->run}, row, a,
-			    e);
-
-	if (found > 0)
-		watch_run(f, row);
-	return found;
-}
-
-int follower_send(struct follower *f, const char *id, const char *event,
-		  const struct buf *data)
-{
-	struct sse_event ev = {
-		.id = id, .event = event, .data = data->p, .n = data->n};
-
-	return http_stream_send(f->stream, &ev);
-}
-
-bool follower_has_room(struct follower *f)
-{
-	return http_stream_room(f->stream) > 0;
-}
-
-/* Hints may be lost, so the timer polls the followers in turn. */
-void followers_poll(struct api *w)
-{
-	for (int i = 0; i < POLLS && i < w->nprivate; i++) {
-		follower_schedule(w->followers);
-		w->followers = w->followers->next;
+	if (t) {
+		want->source->free(want->subject);
+		return t;
 	}
+	t = calloc(1, sizeof *t);
+	if (!t)
+		abort();
+	t->api = w;
+	t->source = want->source;
+	t->subject = want->subject;
+	t->key = want->key ? strdup(want->key) : NULL;
+	buf_init(&t->cursor, 1 << 20);
+	buf_init(&t->ahead, 1 << 20);
+	buf_init(&t->batch, (size_t)512 << 20);
+	buf_init(&t->status, 64 << 10);
+	buf_init(&t->status_frame, 128 << 10);
+	link_stream(t);
+	t->host_watch = supervisor_watch(w->sup, NULL, on_change, t);
+	return t;
+}
+
+int stream_subscribe(struct api *w, const struct stream_request *want,
+		     struct http_reply *reply, struct err *e)
+{
+	static const struct http_stream_ops ops = {on_writable, on_closed};
+	struct subscriber *s;
+	void *reader;
+
+	if (want->source->open(want->subject, want->after, &reader, e)) {
+		want->source->free(want->subject);
+		return -1;
+	}
+	s = calloc(1, sizeof *s);
+	if (!s)
+		abort();
+	s->reader = reader;
+	s->until_over = want->until_over;
+	s->stream = find_or_create_stream(w, want);
+	subscriber_link(s, &s->stream->lagging);
+	w->nsubscribers++;
+	if (want->source->header[0])
+		http_reply_header(reply, want->source->header[0],
+				  want->source->header[1]);
+	s->http = http_reply_stream(reply, &ops, s);
+	schedule_poll(s->stream);
+	return 0;
+}
+
+/* --- timers -------------------------------------------------------------- */
+
+void streams_poll(struct api *w)
+{
+	for (int i = 0; i < POLLS && i < w->nstreams; i++) {
+		schedule_poll(w->streams);
+		w->streams = w->streams->next;
+	}
+}
+
+void streams_poll_unfinished(struct api *w)
+{
+	struct event_stream *t = w->streams;
+
+	for (int64_t i = 0; i < w->nstreams; i++, t = t->next)
+		if (t->unfinished)
+			schedule_poll(t);
+}
+
+void streams_close(struct api *w)
+{
+	while (w->streams)
+		stream_free(w->streams);
 }

@@ -5,53 +5,44 @@
 #include "supervisor/api/request.h"
 
 /*
- * Event streams with one client: the host's log and chats. (stream_shared.h
- * serves runs and sessions.) A follower reads rows, so it sends only committed
- * data, and a lost hint only delays it. It is polled after commits and hints
- * about its subject, when the client can receive more, and by a timer. Its ops
- * decide what it sends.
+ * Event streams: committed rows as server-sent events. One engine serves all of
+ * them; internal.h describes it.
  */
-struct follower;
-
-struct follower_ops {
-	/* Sends new data while the client can receive it. Returns 1 if the
-	 * stream is complete, 0, or -1. */
-	int (*poll)(struct follower *f, struct err *e);
-	void (*free)(struct follower *f); /* frees `own`; or NULL */
+struct run_stream_request {
+	const char *agent;
+	const char *session;
+	const char *run;   /* NULL: the whole session */
+	const char *after; /* cursor or NULL */
+	bool until_idle;   /* end when no run of the session is left */
 };
 
-struct follower {
-	struct api *api;
-	struct http_stream *stream;
-	const struct follower_ops *ops;
-	struct follower *next, *before; /* ring */
-	struct supervisor_watch *watch;
-	struct supervisor_watch *run_watch; /* of the current run */
-	int64_t watched; /* its state and attempt at that time */
-	char *agent;
-	char run[ID_SIZE]; /* the run of the stream, or "" */
-	struct tail *tail;
-	int64_t seq;       /* position in the host's log */
-	void *own;         /* private to the ops */
-	bool poll_pending; /* a poll is scheduled after this turn */
-	bool closed;       /* the client disconnected */
+/* Each answers the request with a stream. On -1 nothing was sent. */
+int run_stream_subscribe(struct api *w, const struct run_stream_request *want,
+			 struct http_reply *reply, struct err *e);
+
+struct ai_stream_request {
+	const char *agent;
+	const char *session;
+	const char *run;
+	const char *after; /* cursor: the client has the first part of the
+			    * message; or NULL */
+	int64_t answers;   /* new answers that the rows will contain */
 };
 
-/* Creates a follower that takes the reply of q; nothing is sent yet. It watches
- * the host's log, and the run once it exists (follower_run). */
-struct follower *follower_new(struct api_request *q,
-			      const struct follower_ops *ops, const char *run);
+int ai_stream_subscribe(struct api *w, const struct ai_stream_request *want,
+			struct http_reply *reply, struct err *e);
 
-/* Reads the row of the run: 1, 0 if there is none, or -1. */
-int follower_run(struct follower *f, struct run_row *row, struct arena *a,
-		 struct err *e);
+/* Called by timers: polls some streams, since hints may be lost; polls the
+ * streams that could not finish. */
+void streams_poll(struct api *w);
+void streams_poll_unfinished(struct api *w);
 
-/* Sends an event with encoded data. id may be NULL. */
-int follower_send(struct follower *f, const char *id, const char *event,
-		  const struct buf *data);
-bool follower_has_room(struct follower *f);
+/* At the end, when all connections are closed. */
+void streams_close(struct api *w);
 
-/* called by the timer; polls some of them */
-void followers_poll(struct api *w);
+/* The JSON of an event and of a part. The caller ends the object of an event,
+ * and may add its parts before. */
+void stream_event_json(struct buf *b, const struct event *ev);
+void stream_part_json(struct buf *b, const struct tail_item *item);
 
 #endif

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By device and inode of the home: its path may lead to another directory
- * tomorrow. */
+/* By device and inode of the home, since its path may name another directory
+ * later. */
 void plugin_processes_init(struct plugin_processes *p, const char *home,
 			   const char *id)
 {

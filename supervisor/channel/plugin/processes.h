@@ -6,11 +6,12 @@
 #include "supervisor/process/processes.h"
 
 /*
- * The processes of one start of a plugin: its shim (ipc/plugin_shim.h) and all
- * below it, as supervisor/process/processes.h sees them from outside.
+ * The processes of one start of a plugin: its shim (ipc/plugin_shim.h) and the
+ * descendants of the shim, as supervisor/process/processes.h sees them from
+ * outside.
  *
- * The tag names the home as well as the channel: a home that was restored beside
- * the first one has channels with the same ids, and other plugins.
+ * The tag contains the home as well as the channel: a home that was restored
+ * beside the original has channels with the same ids, but other plugins.
  */
 enum plugin_spawn {
 	PLUGIN_NOT_SPAWNED,

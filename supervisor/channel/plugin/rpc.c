@@ -46,7 +46,8 @@ static struct outcome outcome_of_answer(const struct rpc_line *r, bool asked)
 		return outcome_of(!strcmp(said, "delivered") ? DELIVERY_EV_ACK
 				  : !strcmp(said, "missing") ? DELIVERY_EV_FAIL
 							     : DELIVERY_EV_LOSE,
-				  OPT_NONE, -1, "the plugin says: %.20s", said);
+				  OPT_NONE, -1, "answer of the plugin: %.20s",
+				  said);
 	o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
 	ref = json_text(r->result, "id", "");
 	if (strlen(ref) < sizeof o.ref) /* a truncated id is useless */

@@ -108,7 +108,7 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 	if (!plugin_can_buffer(
 		    p, delivery->body.n)) { /* it may be reading slowly */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
-			       "the plugin has not read what it was sent");
+			       "the plugin does not read its standard input");
 		inflight_done(delivery, &o);
 		return;
 	}

@@ -1,4 +1,4 @@
-/* What the shim of a plugin reports. */
+/* Reports of the shim of a plugin. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"
@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* While the spawner has not answered, it may be the spawner that closed the
- * socket: its answer says why. */
+/* While the spawner has not answered, the spawner itself may have closed the
+ * socket; its answer has the reason. */
 static void on_events_closed(struct plugin *p)
 {
 	if (p->processes.spawn == PLUGIN_REQUESTED)

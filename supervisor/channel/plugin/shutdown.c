@@ -41,14 +41,14 @@ static int64_t now_ms(const struct supervisor *s)
 	return (int64_t)uv_now(&s->loop);
 }
 
-/* Its files: no sandbox shows the directory now, and the next start makes it
- * again. */
+/* Deletes the files of the plugin: no sandbox shows the directory now, and the
+ * next start creates it again. */
 static void remove_media_dir(const struct plugin_exit *l)
 {
 	struct home_path dir = home_join(&l->sup->home, HOME_MEDIA,
 					 l->processes.cgroup);
 
-	(void)rmdir(dir.text); /* stays while there are files in it */
+	(void)rmdir(dir.text); /* it stays if it still contains files */
 }
 
 static void free_exit(struct plugin_exit *l)

@@ -33,9 +33,9 @@ static bool names_secret(const cJSON *setting)
 	       !strcmp(setting->string + n - (sizeof end - 1), end);
 }
 
-/* Whether the word names a program that the user has put into the home, the
- * current directory of the plugin. *path is where; the files of skep are not
- * meant. */
+/* Whether the word names a program that the user has put into the home, which
+ * is the current directory of the plugin. *path is its path. The files of skep
+ * itself do not count. */
 static bool is_in_home(const struct home *h, const char *word,
 		       struct home_path *path)
 {
@@ -95,7 +95,8 @@ static void put_shown(struct buf *b, const struct channel *c,
 	json_end_array(b);
 }
 
-/* As ipc/plugin_shim.h has it: a descriptor to read it from; -1. */
+/* The file descriptor from which the shim reads it (ipc/plugin_shim.h), or
+ * -1. */
 static int make_start_message(const struct channel *c, const cJSON *settings,
 			      struct err *e)
 {

@@ -18,7 +18,8 @@
 
 /* --- headers ---------------------------------------------------------- */
 
-/* Can stand as it is, on a line that has `before` characters already? */
+/* Can the text be written literally, on a line that has `before` characters
+ * already? */
 static bool is_plain(const char *value, size_t before)
 {
 	size_t n = strlen(value);
@@ -29,7 +30,7 @@ static bool is_plain(const char *value, size_t before)
 	return before + n <= LINE_CHARS && !strstr(value, "=?");
 }
 
-/* How many bytes of whole characters fit into `room`. */
+/* The number of bytes of whole characters that fit into `room`. */
 static size_t whole_chars(const char *p, size_t n, size_t room)
 {
 	size_t used = 0, size;
@@ -40,8 +41,8 @@ static size_t whole_chars(const char *p, size_t n, size_t room)
 	return used ? used : n < room ? n : room;
 }
 
-/* As words of RFC 2047, each on a line of its own but the first: so none has more
- * than 75 characters. */
+/* Writes encoded words of RFC 2047, each but the first on its own line, so none
+ * has more than 75 characters. */
 static void add_encoded(struct buf *b, const char *value, size_t before)
 {
 	size_t n = strlen(value);
@@ -58,7 +59,7 @@ static void add_encoded(struct buf *b, const char *value, size_t before)
 	}
 }
 
-/* Control characters are worth a space: a line break would begin a header. */
+/* A control character becomes a space: a line break would start a header. */
 static void add_unstructured(struct buf *b, const char *value, size_t before)
 {
 	struct buf clean = BUF_MAX(strlen(value) + 2);
@@ -79,8 +80,8 @@ static void add_header(struct buf *b, const char *name, const char *value)
 	add_unstructured(b, value, strlen(name) + 2);
 }
 
-/* An address that is not ASCII stands as it is: whoever takes it (SMTPUTF8)
- * takes such headers too. */
+/* An address that is not ASCII is written literally: a server that accepts it
+ * (SMTPUTF8) accepts such headers too. */
 static void add_address(struct buf *b, const char *name,
 			const struct mail_address *m)
 {
@@ -96,7 +97,7 @@ static void add_address(struct buf *b, const char *name,
 		buf_addf(b, "\"%s\"", m->name);
 	else
 		add_encoded(b, m->name, strlen(name) + 2);
-	/* on a line of its own only if it must */
+	/* on its own line only if necessary */
 	fits = b->n - before + strlen(m->address) + 3 <= LINE_CHARS;
 	buf_addf(b, "%s <%s>", fits ? "" : "\r\n", m->address);
 }
@@ -150,7 +151,7 @@ struct curl_slist *mail_headers(const struct mail_head *h)
 		buf_addf(&b, "References: %s", h->reply_to);
 		end_header(&list, &b);
 	}
-	/* RFC 3834: no holiday notice is wanted. */
+	/* RFC 3834: suppresses automatic replies */
 	buf_addf(&b, "Auto-Submitted: auto-%s",
 		 answers ? "replied" : "generated");
 	end_header(&list, &b);
@@ -194,8 +195,8 @@ static bool is_token(const char *p, size_t n)
 	return n > 0;
 }
 
-/* TYPE/SUBTYPE, maybe with parameters. A mail within a mail may not be base 64,
- * and a part is no place for further parts. */
+/* TYPE/SUBTYPE, possibly with parameters. An embedded mail must not be in
+ * base64, and a part must not contain further parts. */
 const char *mail_file_type(const char *type)
 {
 	size_t n = strcspn(type, "/"), end = strcspn(type, "; ");
@@ -211,7 +212,7 @@ const char *mail_file_type(const char *type)
 	return type;
 }
 
-/* As it is in quotes, or in the words of RFC 2231. */
+/* Writes it in quotes, or encoded as in RFC 2231. */
 static void add_name(struct buf *b, const char *name)
 {
 	size_t n = whole_chars(name, strlen(name), FILE_BYTES);

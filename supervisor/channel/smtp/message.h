@@ -9,22 +9,21 @@
 #include <stdint.h>
 
 /*
- * The text of a mail (RFC 5322, MIME). Headers hold ASCII only, other words are
- * encoded (RFC 2047), in lines of at most 76 characters; whatever a value holds,
- * it cannot end its header. libcurl writes the parts (CURLOPT_MIMEPOST), in base
- * 64: so no line is too long, none begins with a dot, and bytes arrive as they
- * are.
+ * The text of a mail (RFC 5322, MIME). Headers contain only ASCII; other words
+ * are encoded (RFC 2047), in lines of at most 76 characters. No value can end
+ * its header. libcurl writes the parts (CURLOPT_MIMEPOST) in base64, so no line
+ * is too long, none starts with a dot, and all bytes arrive unchanged.
  */
 struct mail_head {
 	struct mail_address from, to;
 	const char *subject;
-	const char *id; /* the delivery's: the same in every attempt */
-	const char *
-		reply_to; /* a Message-ID; anything else is left out. Or NULL */
+	const char *id; /* id of the delivery: the same in every attempt */
+	const char *reply_to; /* a Message-ID, or NULL; an invalid one is left
+			   * out */
 	int64_t at;
 };
 
-/* All headers but those of the content. The caller frees them. */
+/* All headers except those of the content. The caller frees them. */
 struct curl_slist *mail_headers(const struct mail_head *h);
 
 /* Add a part; the bytes are copied. */
@@ -32,7 +31,7 @@ void mail_add_text(curl_mime *mime, const char *text);
 void mail_add_file(curl_mime *mime, const char *name, const char *type,
 		   struct blob bytes);
 
-/* The headers of a file: libcurl would write its name as it is. */
+/* The headers of a file: libcurl would write its name unencoded. */
 const char *mail_file_type(const char *type); /* borrowed */
 void mail_add_disposition(struct buf *b, const char *name);
 

@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_MAX    (48u << 20) /* 64 MiB in base 64 */
-#define ANSWER_MAX   160         /* bytes of what the server said, for people */
+#define FILES_MAX (48u << 20) /* 64 MiB in base64 */
+#define ANSWER_MAX \
+	160 /* bytes of a response of the server, for
+				  * users */
 #define PASSWORD_MAX 4096
 
 /* A mail in flight belongs to libcurl's thread and may outlive its channel. */

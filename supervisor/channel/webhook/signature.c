@@ -12,12 +12,12 @@
 #include <string.h>
 
 #define KEYS_MAX       4
-#define SECRET_MIN     24 /* bytes, as the specification has it */
+#define SECRET_MIN     24 /* bytes, from the specification */
 #define SECRET_MAX     512
 #define ED25519_BYTES  32
 #define SIGNATURE_MAX  64 /* bytes */
 #define ID_MAX         256
-#define SIGNATURES_MAX 16 /* signatures of a message that are looked at */
+#define SIGNATURES_MAX 16 /* signatures of a message that are checked */
 
 enum kind { SECRET, PRIVATE, PUBLIC };
 
@@ -31,8 +31,8 @@ static const struct {
 
 struct key {
 	enum kind kind;
-	EVP_MAC_CTX *mac; /* of a secret, with the key set */
-	EVP_PKEY *pair;   /* or half of one */
+	EVP_MAC_CTX *mac; /* of a secret; initialized with the key */
+	EVP_PKEY *pair;   /* or the first half of one */
 };
 
 struct webhook_keys {
@@ -67,7 +67,7 @@ static int set_secret(struct key *k, const struct buf *bytes, struct err *e)
 	return 0;
 }
 
-/* A secret key may have its public half behind it: then it is that half. */
+/* If a secret key contains its public half, the two must match. */
 static bool belongs(const struct key *k, const unsigned char *public)
 {
 	unsigned char mine[ED25519_BYTES];
@@ -174,7 +174,7 @@ static bool add_to_mac(EVP_MAC_CTX *mac, const char *p, size_t n)
 	return EVP_MAC_update(mac, (const unsigned char *)p, n) == 1;
 }
 
-/* What is signed, in its three parts. */
+/* The three parts of the signed text. */
 struct text {
 	const char *id, *timestamp;
 	struct blob body;
@@ -185,7 +185,7 @@ static size_t by_secret(const struct key *k, const struct text *t,
 {
 	size_t n = 0;
 
-	/* without a key: the one that it has */
+	/* without a key: with the one in the context */
 	if (!EVP_MAC_init(k->mac, NULL, 0, NULL) ||
 	    !add_to_mac(k->mac, t->id, strlen(t->id)) ||
 	    !add_to_mac(k->mac, ".", 1) ||
@@ -197,7 +197,7 @@ static size_t by_secret(const struct key *k, const struct text *t,
 	return n;
 }
 
-/* Ed25519 takes the text as a whole. */
+/* Ed25519 signs the text as a whole. */
 static bool by_pair(const struct key *k, const struct text *t, bool verify,
 		    unsigned char *sig, size_t *n)
 {
@@ -257,7 +257,7 @@ int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
 
 /* --- verifying -------------------------------------------------------- */
 
-/* Base 64 in its one right form: padded, no spaces, no other alphabet. */
+/* Base64 in its canonical form: padded, no spaces, no other alphabet. */
 static bool decode_base64(struct buf *out, const char *text, size_t n)
 {
 	struct buf retryable = BUF_MAX(2 * SIGNATURE_MAX);
@@ -272,7 +272,7 @@ static bool decode_base64(struct buf *out, const char *text, size_t n)
 	return same;
 }
 
-/* Is it by the key? Each is looked at, good or not, in constant time. */
+/* Checks a signature in constant time. All are checked, valid or not. */
 static bool is_valid(const struct key *k, const struct text *t,
 		     const char *signature, size_t n)
 {
@@ -296,7 +296,7 @@ static bool is_valid(const struct key *k, const struct text *t,
 	return good;
 }
 
-/* Is one of "v1,AAA v1a,BBB" by one of the keys? */
+/* Does one of "v1,AAA v1a,BBB" match one of the keys? */
 static bool any_valid(const struct webhook_keys *k, const struct text *t,
 		      const char *signatures)
 {

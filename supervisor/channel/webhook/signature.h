@@ -9,22 +9,23 @@
 
 /*
  * Signatures of the Standard Webhooks specification, over "ID.TIMESTAMP.BODY":
- * "v1," and base 64 of HMAC-SHA256, by a secret "whsec_…"; or "v1a," and base 64
- * of Ed25519, by a secret key "whsk_…", whose public key "whpk_…" verifies.
+ * "v1," and the base64 of HMAC-SHA256, with a secret "whsec_…"; or "v1a," and
+ * the base64 of Ed25519, with a secret key "whsk_…", which the public key
+ * "whpk_…" verifies.
  *
- * Keys are read once: to look an algorithm up and to set a key takes OpenSSL
+ * Keys are read once: fetching an algorithm and setting a key takes OpenSSL
  * several times as long as a signature.
  */
 struct webhook_keys;
 
-/* `text` is the content of a file: up to four keys, one a line, the newest
- * first. ERR_CONFIG says what is wrong. */
+/* `text` is the content of a file: up to four keys, one per line, the newest
+ * first. ERR_CONFIG names the error. */
 int webhook_keys_new(struct webhook_keys **out, const char *text,
 		     struct err *e);
-void webhook_keys_free(struct webhook_keys *k); /* NULL is fine */
+void webhook_keys_free(struct webhook_keys *k); /* accepts NULL */
 
-/* Adds the signatures by every key that can sign, space between, so that a
- * receiver may know any of them (rotation). timestamp is in seconds. */
+/* Adds the signatures of all keys that can sign, separated by spaces, so that a
+ * receiver may have any of the keys (rotation). timestamp is in seconds. */
 int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
 		 struct blob body, struct buf *out, struct err *e);
 

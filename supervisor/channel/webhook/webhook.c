@@ -69,8 +69,8 @@ static void unlink_busy(struct webhook *w, struct hook *h)
 
 /* --- sending ---------------------------------------------------------- */
 
-/* 410: the receiver wants no more messages. The channel is paused until a user
- * acts; this delivery waits too. */
+/* 410: the receiver rejects further messages. The channel is paused until a
+ * user acts; this delivery waits too. */
 static void stop_sending(struct channel *c, struct outcome *o)
 {
 	o->event = DELIVERY_EV_FAIL;

@@ -11,7 +11,8 @@ def lists(home):
 
 def test_an_empty_list_says_so(home):
     home.skep("agent", "add", "a", "--driver", "script")
-    home.skep("vfs", "rm", "a", "nothing", code=None)  # creates the database
+    home.skep("vfs", "mkdir", "a", "d")  # creates the database
+    home.skep("vfs", "rm", "a", "d")
     full = {("agent", "ls"), ("namespace", "ls")}
     seen = 0
     for words in lists(home):

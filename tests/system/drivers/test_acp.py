@@ -134,7 +134,7 @@ def test_a_later_run_goes_on_with_the_agents_own_session(home):
     w = acp(home, "new", sup, can="load", n=10)
     ok(w)
     assert texts(w)[-1] == "turn 1, you said new", texts(w)
-    assert any("begins a new one" in b["text"] for _, b in w.events("note"))
+    assert any("starts a new one" in b["text"] for _, b in w.events("note"))
 
 
 def test_cancel_reaches_the_turn_and_the_agent_answers(home):

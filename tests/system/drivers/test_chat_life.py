@@ -118,7 +118,7 @@ def test_room_is_made_before_the_server_refuses(home):
         if size > 24000:  # it would have to refuse
             return {"status": 400, "body": {"error": {
                 "message": "too many tokens", "code": "context_length_exceeded"}}}
-        if "Sum up" in body["messages"][-1]["content"]:
+        if "Summarize this" in body["messages"][-1]["content"]:
             return text("IN SHORT", usage=(size // 4, 5))
         return text("an answer", usage=(size // 4, 5))
 

@@ -6,7 +6,7 @@ import re
 import signal
 
 import lib
-from chat_mock import Mock, calls, text
+from chat_mock import Mock, calls, chunk, text
 from skepd_lib import Host, finish
 from test_chat import chat, parts, run, workspace
 
@@ -256,4 +256,43 @@ def test_a_command_that_took_too_much_memory_is_told_to_the_model(home):
         limits={"memory": "96M"}, config={"exec": True})
     assert "more memory than it may" in got[0][3], got
     assert "memory" not in got[1][3], got
+    finish(d)
+
+
+BROKEN = ["{", "[1]", '"text"', "5", '{"path":"a\\u0000"}', '{"path":"\\ud800"}',
+          '{"path":1}{}', "not JSON"]
+
+
+def test_arguments_always_go_back_as_an_object(home):
+    """Servers that parse them reject every later request otherwise."""
+    def call(i, args):
+        return {"index": i, "id": "c%d" % i, "type": "function",
+                "function": {"name": "read_file", "arguments": args}}
+
+    def item(i, args):
+        return {"type": "function_call", "call_id": "c%d" % i,
+                "name": "read_file", "arguments": args}
+
+    done = [{"type": "response.completed", "response": {
+        "status": "completed", "output": [{"type": "message", "content": [
+            {"type": "output_text", "text": "ok"}]}]}}]
+    m = Mock(home, [chunk({"tool_calls": [call(i, a) for i, a in
+                                          enumerate(BROKEN)]}), chunk(
+        finish="tool_calls")], text("ok"), [{
+            "type": "response.completed", "response": {
+                "status": "completed", "output": [
+                    item(i, a) for i, a in enumerate(BROKEN)]}}], done)
+    d = chat(home, m)
+    run(d)
+    sent = [c["function"]["arguments"] for c in m.messages()[1]["tool_calls"]]
+    chat(home, m, "r", config={"api": "responses"})
+    assert d.until(d.submit("r"))["state"] == "succeeded"
+    again = [i["arguments"] for i in m.asked[-1][2]["input"]
+             if i.get("type") == "function_call"]
+    for all_of in (sent, again):
+        assert len(all_of) == len(BROKEN), all_of
+        for broken, args in zip(BROKEN, all_of):
+            value = json.loads(args)
+            assert isinstance(value, dict) and \
+                value.get("arguments", broken) == broken, (broken, args)
     finish(d)

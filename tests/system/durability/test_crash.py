@@ -210,7 +210,8 @@ def make(point, config):
 # These are on the way of a worker that was forked for its run, as well.
 STARTING = ("spawner_", "worker_before_open", "txn_")
 # Those of operators' commands are tried by test_ops_crash.py.
-OPERATIONS = ("backup_", "restore_", "import_", "prune_", "vacuum_")
+OPERATIONS = ("backup_", "restore_", "import_", "prune_", "vacuum_",
+              "workspace_")  # and those of workspaces by test_workspace_crash.py
 
 for _point in fault_points():
     if _point.startswith(OPERATIONS):

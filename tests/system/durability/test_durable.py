@@ -251,6 +251,8 @@ def ask_runs(host, call):
     host.until(run)
     call("POST", "/v1/runs/%s/cancel" % call(
         "POST", "/v1/runs/%s/retry" % run, {})["id"], {})
+    host.submit("long", tags=["many"])
+    call("POST", "/v1/runs/cancel", {"tag": "many"})
     run = host.submit("asks")
     call("POST", "/v1/approvals/" + first_item(
         host, "/v1/approvals?state=open&run=" + run), {"allow": True})

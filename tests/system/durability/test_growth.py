@@ -17,6 +17,7 @@ from skepd_lib import Host, QUICK, Refused
 BIG = bool(os.environ.get("SKEP_TEST_BIG"))
 RUNS = 500000 if BIG else 40000
 MOST_MS = 10 if BIG else 4  # of the loop's CPU time
+PAGE_MS = 10 if BIG else 20  # for the longest page
 RUN = "run_%026d" % 1
 VALUES = {  # of a filter: few rows or none have it, so that a scan would be long
     "agent": "agent1", "session": "s1", "state": "failed", "tag": "rare",
@@ -53,6 +54,8 @@ def loop_ms(h, method, path, body=None):
             status = 200
         except Refused as e:
             status = e.status
+        except ValueError:  # not JSON
+            status = 200
         time.sleep(0.005)  # the thread's time is counted when it sleeps
         ms = (growth.loop_ns(h.process.pid) - before) / 1e6
         best = ms if best is None else min(best, ms)
@@ -69,7 +72,9 @@ def address(path):
 
 
 def queries(path, names):
-    """Every set of the filters, with every state."""
+    """Every set of the filters, with every state, and the longest page."""
+    if "limit" in names:
+        yield "limit=1000"
     names = [n for n in names if n in VALUES]
     for k in range(len(names) + 1):
         for some in itertools.combinations(names, k):
@@ -82,9 +87,9 @@ def queries(path, names):
 
 def test_no_route_costs_the_loop_more_with_a_long_history(home):
     h = old_home(home)
-    slow, asked, rejected = [], 0, 0
+    slow, asked, rejected, worst = [], 0, 0, (0, "")
     for path, methods in growth.openapi(h)["paths"].items():
-        if "get" not in methods or path in ("/metrics", "/v1/channels/{name}/next"):
+        if "get" not in methods:
             continue
         names = [p["name"] for p in methods["get"].get("parameters", ())
                  if p["in"] == "query"]
@@ -92,8 +97,9 @@ def test_no_route_costs_the_loop_more_with_a_long_history(home):
             ms, status = loop_ms(h, "GET", address(path) + "?" + query)
             assert status in (200, 400, 404, 409), (path, query, status)
             asked += 1
+            worst = max(worst, (ms, path + "?" + query))
             rejected += status == 400
-            if ms > MOST_MS:
+            if ms > (MOST_MS if "limit" not in query else PAGE_MS):
                 slow.append("%s?%s: %.1f ms" % (path, query, ms))
     for path in ("/v1/runs/run_%026d/events" % (RUNS - 9), "/v1/runs?before=" + RUN,
                  "/v1/sessions/agent1/long/events?after=%d" % (RUNS - 5)):
@@ -101,43 +107,12 @@ def test_no_route_costs_the_loop_more_with_a_long_history(home):
         assert status == 200, (path, status)
         if ms > MOST_MS:
             slow.append("%s: %.1f ms" % (path, ms))
-    print("%d requests, %d rejected" % (asked, rejected))
+    print("%d requests, %d rejected; the most is %.1f ms: %s" % (asked, rejected, *worst))
     assert not slow, "\n".join(slow)
     h.down()
 
 
-def test_no_change_costs_the_loop_more_with_a_long_history(home):
-    h = old_home(home)
-    slow = []
-    h.shell("sleeper", "sleep 60")
-    live = h.submit("sleeper")
-    h.until(live, "running")
-    for method, path, body in (
-            ("POST", "/v1/runs/%s/cancel" % RUN, {}),  # it had many children
-            ("POST", "/v1/runs/%s/cancel" % live, {}),
-            ("POST", "/v1/runs", {"agent": "agent1", "prompt": "x", "session": "long"}),
-            ("POST", "/v1/runs/prune", {"before": 1900000000000, "edge": "run_%026d" % 50,
-                                   "count": 8}),
-            ("PATCH", "/v1/sessions/agent1/long", {"title": "t"}),
-            ("POST", "/v1/messages", {"to": "agent1/s1", "text": "x"}),
-            ("POST", "/v1/deliveries/%s/discard" % IDS["deliveries"], {}),
-            ("POST", "/v1/imports/removed", {"file": "/x", "removed": "deleted"})):
-        ms, status = loop_ms(h, method, path, body)
-        if ms > MOST_MS + 5:  # a commit, and what a run's start costs
-            slow.append("%s %s: %.1f ms" % (method, path, ms))
-    assert not slow, "\n".join(slow)
-    # a quiet second: what the loop does by itself
-    time.sleep(1)
-    before = growth.loop_ns(h.process.pid)
-    time.sleep(2)
-    spent = (growth.loop_ns(h.process.pid) - before) / 1e6
-    assert spent < 100, "%.1f ms of 2 s" % spent
-    h.down()
-
-
-for test in (test_no_route_costs_the_loop_more_with_a_long_history,
-             test_no_change_costs_the_loop_more_with_a_long_history):
-    test.seconds = 900 if BIG else 120
+test_no_route_costs_the_loop_more_with_a_long_history.seconds = 900 if BIG else 120
 
 
 def test_filters_that_have_no_index_are_rejected(home):

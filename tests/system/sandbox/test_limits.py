@@ -127,7 +127,7 @@ def test_a_worker_that_was_ended_for_memory_says_so(home):
     go(d, "a")
     row = d.until(run)
     assert (row["state"], row["reason"]) == ("failed", "worker_died"), row
-    assert "for want of memory (limits.memory)" in row["detail"], row
+    assert "memory limit (limits.memory)" in row["detail"], row
     finish(d)
 
 

@@ -1,11 +1,14 @@
 """Runs that try to get out of their sandbox. Each way fails, the transcript says
 so, and another run beside them does not notice."""
+import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import socket
 import subprocess
+import tempfile
 
 import lib
 from sandbox_lib import PEACE, at_peace, neighbour, said
@@ -427,6 +430,42 @@ def test_paths_are_granted_and_withheld(home):
     assert "given" in told and "Read-only" in told, told
     assert (home.dir / "out" / "made").exists()
     assert not (home.dir / "data" / "bad").exists()
+
+
+@contextlib.contextmanager
+def place(parent):
+    """A new directory that users may enter, with a file in it."""
+    try:
+        where = pathlib.Path(tempfile.mkdtemp(prefix="skep-test-", dir=parent))
+    except OSError as why:
+        lib.skip("no directory in %s: %s" % (parent, why))
+    try:
+        where.chmod(0o755)
+        (where / "ca.pem").write_text("given")
+        (where / "other").write_text("not given")
+        yield where
+    finally:
+        shutil.rmtree(where)
+
+
+def test_the_whole_host_can_be_made_writable(home):
+    """Also then, what is covered stays so, except for paths that are shown: here a
+    file of certificates."""
+    for parent in ("/run", "/tmp", "/var/tmp"):
+        with place(parent) as shown, place("/var/tmp") as free:
+            d = Host(home, env={"SSL_CERT_FILE": str(shown / "ca.pem")}).start()
+            d.shell("a", "exec 2>&1; cat {0}/ca.pem {0}/other; echo x > {1}/made; "
+                    "chmod 600 /sys/kernel/mm; ls {2}".format(
+                        shown, free, home.path), paths={"write": ["/"]})
+            run = d.submit("a")
+            d.until(run)
+            told = said(d, "a", run)
+            finish(d)
+            assert (free / "made").exists(), told
+        assert told.startswith("given"), told
+        assert ("not given" in told) == (parent == "/var/tmp"), told
+        assert "skep.json" not in told, told
+        assert "Read-only" in told or os.geteuid() != 0, told
 
 
 def test_a_prompt_shows_attachments_and_nothing_else(home):

@@ -151,8 +151,11 @@ def lose(path, how):
 
 def findings(home):
     r = home.skep("doctor", "--quick", "--no-import", "--json", code=None)
-    return {f["subject"]: f["what"] for f in r.lines
-            if f["finding"] == "file_lost"}
+    lost = {}  # several processes may have one file open: a finding each
+    for f in r.lines:
+        if f["finding"] == "file_lost":
+            lost[f["subject"]] = lost.get(f["subject"], "") + f["what"] + "\n"
+    return lost
 
 
 def lose_of_control(home, suffix, how):

@@ -1,6 +1,7 @@
 """A request that is refused changes nothing, and does not undo what other requests
 of the same turn of the loop have changed."""
 import base64
+import time
 
 import lib
 from channel_lib import post, receiver, settled, webhook
@@ -125,3 +126,53 @@ def test_a_claim_that_fails_delays_no_other_channel(home):
     assert h.call("GET", "/v1/deliveries/" + bad)["state"] == "pending"
     assert bad not in r.ids(), "it is not sent without a stored claim"
     cure(home, h, r, bad, 4)
+
+
+def asks(h, key, timeout_ms=None):
+    """A run that waits for the answer to this question."""
+    step = {"ask": {"key": key, "title": key, "timeout_ms": timeout_ms}}
+    run = h.submit(h.script("ask-" + key, step))
+    lib.eventually(lambda: [q for q in h.call("GET", "/v1/approvals")["items"]
+                            if q["run"] == run], what="the question")
+    return run
+
+
+def test_an_approval_that_cannot_expire_delays_no_other(home):
+    h = host(home)
+    home.execute(home.control,
+                 "CREATE TRIGGER poison BEFORE UPDATE ON approval "
+                 "WHEN OLD.key = 'poison' BEGIN SELECT RAISE(ABORT, 'poisoned'); END")
+    bad, good = asks(h, "poison", 300), asks(h, "k", 600)
+    assert h.until(good)["reason"] == "denied"
+    began = time.monotonic()
+    seen = h.log().count("cannot expire approvals")
+    assert seen > 0
+    lib.eventually(lambda: h.log().count("cannot expire approvals") > seen + 1,
+                   what="two more tries")
+    tries = h.log().count("cannot expire approvals") - seen
+    assert tries <= time.monotonic() - began + 2, tries
+    home.execute(home.control, "DROP TRIGGER poison")
+    assert h.until(bad)["reason"] == "denied"
+    h.down()
+
+
+def test_one_rejected_answer_of_a_request_rejects_all(home):
+    """The second answer is to a question that the first one has answered."""
+    h = host(home)
+    run = asks(h, "k")
+    answer = {"type": "dynamic-tool", "state": "approval-responded",
+              "approval": {"id": "k", "approved": True}}
+    chat = {"id": h.get(run)["session"], "messages": [
+        {"role": "assistant", "id": run, "parts": [answer, answer]}]}
+    before = rows(h, "approval"), rows(h, "run_command"), rows(h, "host_event")
+    path = "/v1/ai/ask-k/chat"
+    assert in_one_turn(h, (path, chat)) == [409]
+    assert (rows(h, "approval"), rows(h, "run_command"), rows(h, "host_event")) == before
+    chat["messages"][0]["metadata"] = {"skep": {"cursor": "not one"}}
+    chat["messages"][0]["parts"] = [answer]
+    assert in_one_turn(h, (path, chat)) == [400]
+    assert (rows(h, "approval"), rows(h, "run_command"), rows(h, "host_event")) == before
+    h.call("POST", "/v1/approvals/" + h.call("GET", "/v1/approvals")["items"][0]["id"],
+           {"allow": True})
+    assert h.until(run)["state"] == "succeeded"
+    h.down()

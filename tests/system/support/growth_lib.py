@@ -48,7 +48,7 @@ INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_nex
   source_key, agent, session, attempts, due_at, created_at, done_at, body)
 SELECT printf('dlv_%026d', i), 'web' || (1 + i % 2), printf('cnv_%026d', 1 + i % 7),
   printf('cnv_%026d', 1 + i % 7), 0, 0,
-  CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'discarded' ELSE 'delivered' END,
+  CASE WHEN i IN (5, 15, 25) THEN 'dead' WHEN i = 6 THEN 'discarded' ELSE 'delivered' END,
   'src' || i, 'agent' || (i % 10), 's' || (i % 100), 1, 1794600000000,
   1794600000000 + i, 1794600000001 + i, '{"text":"hello"}' FROM n"""),
     ("inbound", "messages", """
@@ -56,7 +56,7 @@ INSERT INTO inbound (id, channel, external_id, conversation, sender, kind, body,
   state, run, received_at)
 SELECT printf('inb_%026d', i), 'web' || (1 + i % 2), 'ext' || i,
   printf('cnv_%026d', 1 + i % 7), 'peer', 'message', '{"text":"hello"}',
-  CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'discarded' ELSE 'queued' END,
+  CASE WHEN i IN (4, 5, 14, 24) THEN 'dead' WHEN i = 6 THEN 'discarded' ELSE 'queued' END,
   printf('run_%026d', i), 1794600000000 + i FROM n"""),
     ("message", "messages", """
 INSERT INTO message (id, source_key, sender, room, body, created_at)
@@ -72,7 +72,7 @@ SELECT 'lobby', 'agent1', 's' || i, 1 FROM n WHERE i <= 20"""),
     ("approval", "messages", """
 INSERT INTO approval (id, run, agent, key, title, state, fallback, asked_at)
 SELECT printf('apr_%026d', i), printf('run_%026d', 1 + i % 3), 'agent1', 'k' || i,
-  'may I?', CASE i WHEN 5 THEN 'denied' ELSE 'allowed' END, 'deny',
+  'may I?', CASE WHEN i = 5 THEN 'denied' WHEN i < 10 THEN 'open' ELSE 'allowed' END, 'deny',
   1794600000000 + i FROM n"""),
     ("audit", "messages", """
 INSERT INTO audit (at, actor, act, subject)

@@ -23,7 +23,8 @@ def faults_bin(fault="error"):
     check: for these $SKEP_KILLS_BIN may name a build that is faster."""
     quick = os.environ.get("SKEP_KILLS_BIN") if "error" not in fault else None
     for path in (quick, os.environ.get("SKEP_FAULTS_BIN"),
-                 ROOT / "build" / "dev", ROOT / "build" / "asan"):
+                 ROOT / "build" / "faults", ROOT / "build" / "dev",
+                 ROOT / "build" / "asan"):
         skepd = path and pathlib.Path(path) / "skepd"
         if skepd and skepd.exists() and b"fault injected at" in skepd.read_bytes():
             return pathlib.Path(path)
@@ -198,9 +199,10 @@ class Host:
                 assert before[1] == after[0], (run, moves)
             assert moves[-1][1] == state, (run, moves)
             starts = sum(m[1] == "starting" for m in moves)
+            again = [m[2] for m in moves if m[:2] == ("ending", "queued")]
             failed_starts = min(3, sum(
-                m[:2] == ("ending", "queued") and
-                m[2] in ("spawn_failed", "start_timeout") for m in moves))
+                r in ("spawn_failed", "start_timeout") for r in again))
+            failed_starts += again.count("session_workspace")
             assert starts == attempt + failed_starts, (run, attempt, moves)
             assert attempt <= most, (run, attempt, most, moves)
         for path in sorted((self.home.path / "agents").glob("*/agent.sqlite")):

@@ -218,6 +218,7 @@ def test_a_killed_mount_leaves_no_mount_and_loses_nothing_synced(home):
 
 def test_a_full_quota_is_told_to_programs(home):
     agent(home)
+    home.skep("namespace", "create", "a:main")
     home.skep("vfs", "quota", "a", "--bytes", "100k")
     at, p = mount(home)
     try:

@@ -171,6 +171,8 @@ def steps_under(home, name, under):
 
 def look(home, name, wanted, done, synced, what):
     out = home.dir / "out"
+    if done == 0 and home.skep("vfs", "ls", name, code=None).code == 66:
+        return  # it died before there was a namespace
     home.skep("vfs", "export", name, out)
     now = tree(out)
     shutil.rmtree(out)
@@ -199,7 +201,7 @@ def test_a_mount_killed_at_any_write_loses_nothing_synced(home):
             name = "n%d" % tried
             done, synced = steps_under(home, name, killed_at(call, nth))
             look(home, name, wanted, done, synced, "%s %d" % (call, nth))
-            shutil.rmtree(home.path / "agents" / name)
+            shutil.rmtree(home.path / "agents" / name, ignore_errors=done == 0)
             tried += 1
             died += done < len(wanted) - 1
     print("%s: %d of %d tries died on the way" % (calls, died, tried))

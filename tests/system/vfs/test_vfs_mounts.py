@@ -183,7 +183,7 @@ def test_a_mount_outlives_the_one_that_it_shares(home):
 
 def test_a_mount_that_cannot_be_shared_is_refused_by_name(home):
     agent(home)
-    home.skep("vfs", "ls", "a")
+    home.skep("namespace", "create", "a:main")
     holder = home.start("sleep", "600")
     with open("/proc/%d/stat" % holder.pid) as f:
         start = f.read().rsplit(")", 1)[1].split()[19]

@@ -43,6 +43,7 @@ def over_quota(at, name, chunk):
 
 def test_a_write_over_the_quota_fails_at_once_and_changes_no_size(home):
     agent(home)
+    home.skep("namespace", "create", "a:main")
     home.skep("vfs", "quota", "a", "--bytes", "300k")
     at, p = mount(home)
     assert 200 << 10 <= over_quota(at, "a", 10000) <= 300 << 10
@@ -256,6 +257,8 @@ def test_a_file_without_a_name_can_be_given_one(home):
         os.close(fd)
     assert (at / "d/named").read_bytes() == b"hidden"
     assert os.stat(at / "d/named").st_mode & 0o777 == 0o640
+    # the kernel still knows the node, so the server holds it
+    assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
     home.skep("vfs", "umount", at)
     assert p.wait(HANG) == 0
     assert home.skep("vfs", "cat", "a", "d/named").out == "hidden"
@@ -319,6 +322,14 @@ def test_the_time_of_access_follows_relatime(home):
     assert os.stat(f).st_atime_ns == last
 
 
+def set_attribute(path, name):
+    try:
+        os.setxattr(path, name, b"x")
+        return 0
+    except OSError as e:
+        return e.errno
+
+
 def test_what_is_not_supported_says_so(home):
     agent(home)
     at, _ = mount(home)
@@ -326,6 +337,12 @@ def test_what_is_not_supported_says_so(home):
     os.write(fd, b"x" * 200000)
     for mode in (8, 32):  # collapse, insert
         assert fallocate(fd, mode, 65536, 65536) == -errno.EOPNOTSUPP
+    host = home.dir / "host"
+    host.write_text("")
+    for name in ("bad", ".", "user", "user.", "USER.a", "trusted.", "system.foo",
+                 "security.", "user.ok", "trusted.ok", "security.ok"):
+        said = [set_attribute(f, name) for f in (at / "f", host)]
+        assert said[0] == said[1] or said[1] == errno.EPERM, (name, said)
     os.close(fd)
 
 

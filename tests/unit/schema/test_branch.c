@@ -115,7 +115,10 @@ static void a_copy_is_refused_while_a_run_writes(void **state)
 
 	(void)state;
 	assert_int_equal(writer_open(&w, &file, "root",
-				     &(struct writer_run){run.text, 1, 1}, &e),
+				     &(struct writer_run){.run_id = run.text,
+							  .attempt = 1,
+							  .epoch = 1},
+				     &e),
 			 0);
 	assert_int_equal(session_fork(&file, &n, &row, &arena, &e), -1);
 	assert_int_equal(e.code, ERR_BUSY);

@@ -33,12 +33,16 @@ static const char *const growing[] = {
 
 /* Partial indexes that hold only what is not over. */
 static const char *const small[] = {
-	"run_ready",       "run_due",       "run_expiry",
-	"run_queue",       "run_active",    "run_open_child",
-	"approval_expiry", "approval_open", "delivery_ready",
-	"delivery_order",  "delivery_old",  "delivery_sending",
-	"delivery_stuck",  "delivery_open", "run_running",
-	"outbox_waiting",  "part_open",     "artifact_content_loose"};
+	"run_ready",       "run_due",
+	"run_expiry",      "run_queue",
+	"run_active",      "run_open_child",
+	"run_queued",      "run_blocked",
+	"approval_expiry", "approval_open",
+	"delivery_ready",  "delivery_order",
+	"delivery_old",    "delivery_sending",
+	"delivery_stuck",  "delivery_open",
+	"run_running",     "outbox_waiting",
+	"part_open",       "artifact_content_loose"};
 
 /* Queries that may scan. None of them is run by the supervisor's loop, or it is
  * run once at its start. */

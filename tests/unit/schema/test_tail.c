@@ -210,7 +210,8 @@ static void a_plain_number_gets_open_parts_from_their_start(void **state)
 static void a_run_sees_its_own_events_only(void **state)
 {
 	struct id ida = id_new(ID_RUN), idb = id_new(ID_RUN);
-	struct writer_run a = {ida.text, 1, 1}, b = {idb.text, 1, 1};
+	struct writer_run a = {.run_id = ida.text, .attempt = 1, .epoch = 1},
+			  b = {.run_id = idb.text, .attempt = 1, .epoch = 1};
 	struct tail *t = begin_tail(idb.text, NULL);
 	struct writer wa, wb;
 	struct err e = {0};

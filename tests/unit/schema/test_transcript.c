@@ -216,17 +216,26 @@ static void a_replaced_attempt_can_write_nothing_more(void **state)
 
 	(void)state;
 	assert_int_equal(writer_open(&old, &file, "s",
-				     &(struct writer_run){run.text, 1, 1}, &e),
+				     &(struct writer_run){.run_id = run.text,
+							  .attempt = 1,
+							  .epoch = 1},
+				     &e),
 			 0);
 	assert_int_equal(test_append_message(&old, "first"), 1);
 	assert_int_equal(writer_open(&new, &file, "s",
-				     &(struct writer_run){run.text, 2, 1}, &e),
+				     &(struct writer_run){.run_id = run.text,
+							  .attempt = 2,
+							  .epoch = 1},
+				     &e),
 			 0);
 	assert_int_equal(add_event(&old, NULL, "{}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
 	assert_int_equal(test_append_message(&new, "second"), 2);
 	assert_int_equal(writer_open(&old, &file, "s",
-				     &(struct writer_run){run.text, 1, 1}, &e),
+				     &(struct writer_run){.run_id = run.text,
+							  .attempt = 1,
+							  .epoch = 1},
+				     &e),
 			 -1);
 	assert_int_equal(e.code, ERR_STALE);
 }
@@ -241,7 +250,10 @@ static void a_raised_epoch_shuts_the_old_owner_out(void **state)
 
 	(void)state;
 	assert_int_equal(writer_open(&w, &file, "s",
-				     &(struct writer_run){run.text, 1, 1}, &e),
+				     &(struct writer_run){.run_id = run.text,
+							  .attempt = 1,
+							  .epoch = 1},
+				     &e),
 			 0);
 	assert_int_equal(test_append_message(&w, "mine"), 1);
 	test_agent_open(&other, temp_join(&dir, "agent.sqlite"));
@@ -262,7 +274,10 @@ static void an_ended_run_is_ended_for_good(void **state)
 
 	(void)state;
 	assert_int_equal(writer_open(&w, &file, "s",
-				     &(struct writer_run){run.text, 1, 1}, &e),
+				     &(struct writer_run){.run_id = run.text,
+							  .attempt = 1,
+							  .epoch = 1},
+				     &e),
 			 0);
 	assert_int_equal(
 		writer_end_run(&w, &(struct event_new){.type = "run_finished"},

@@ -9,6 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/db/sql.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -337,12 +338,70 @@ static void what_others_write_shows_while_threads_read(void **state)
 	place_end(&p);
 }
 
+#define LOG_PIECE (1 << 20)
+#define LOG_LIMIT (96 << 20) /* of the log: 64 MiB, and the last batch */
+
+static off_t log_size(struct place *p)
+{
+	char path[1100];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s-wal", sql_path(p->t.db));
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* Writes far more than the log may hold; what is left of it is small. */
+static void write_much(struct place *p)
+{
+	uint64_t *piece = malloc(LOG_PIECE), x = 1;
+	char path[1100];
+
+	assert_non_null(piece);
+	snprintf(path, sizeof path, "%s/much", p->mount);
+	for (int i = 0; i < 256; i++) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+		for (size_t k = 0; k < LOG_PIECE / sizeof *piece; k++)
+			piece[k] = x = x * UINT64_C(6364136223846793005) + 1;
+		assert_true(fd >= 0);
+		assert_int_equal(pwrite(fd, piece, LOG_PIECE,
+					(off_t)(i % 8) * LOG_PIECE),
+				 LOG_PIECE);
+		close(fd);
+		assert_true(log_size(p) < LOG_LIMIT);
+	}
+	free(piece);
+}
+
+/* A reader that keeps its transaction would keep the log. */
+static void the_log_stays_short_while_threads_read(void **state)
+{
+	struct place p;
+	pthread_t reader;
+	char busy[1100];
+
+	(void)state;
+	if (!place_begin(&p, 2))
+		skip();
+	put(p.t.v, "/busy", "busy");
+	snprintf(busy, sizeof busy, "%s/busy", p.mount);
+	while (!shows(busy, "busy"))
+		usleep(1000);
+	assert_int_equal(pthread_create(&reader, NULL, read_on_and_on, &p), 0);
+	write_much(&p);
+	assert_int_equal(unlink(busy), 0);
+	pthread_join(reader, NULL);
+	place_end(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clients_at_once_see_what_they_wrote),
 		cmocka_unit_test(helpers_that_sleep_serve_as_well),
 		cmocka_unit_test(what_others_write_shows_while_threads_read),
+		cmocka_unit_test(the_log_stays_short_while_threads_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

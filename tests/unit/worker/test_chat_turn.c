@@ -188,6 +188,71 @@ static void calls_with_one_index_and_two_ids_are_two(void **state)
 	chat_turn_fini(&t);
 }
 
+static void calls_with_one_id_and_two_indexes_are_two(void **state)
+{
+	static const char *const lines[] = {
+		CALL("{\"index\":0,\"id\":\"a\"," FN("f", "{") "}"),
+		CALL("{\"index\":1,\"id\":\"a\"," FN("f", "[") "}"),
+		CALL("{\"index\":0,\"id\":\"a\"," FN("", "}") "}"),
+		CALL("{\"index\":1," FN("", "]") "}"), NULL};
+	struct chat_turn t;
+
+	(void)state;
+	feed(&t, lines);
+	assert_int_equal(t.ncalls, 2);
+	assert_string_equal(t.calls[0].args.p, "{}");
+	assert_string_equal(t.calls[1].args.p, "[]");
+	chat_turn_fini(&t);
+}
+
+#define MESSAGE(text)                                   \
+	"{\"type\":\"message\",\"content\":[{\"type\":" \
+	"\"output_text\",\"text\":\"" text "\"}]}"
+#define EVENT(type, rest) "{\"type\":\"response." type "\"," rest "}"
+
+/* Bits of `how`: deltas, the message at its end, the whole answer. */
+static void texts_of_responses_come_once_in_any_way(void **state)
+{
+	(void)state;
+	for (int how = 1; how < 8; how++) {
+		const char *lines[8];
+		struct chat_turn t;
+		int n = 0;
+
+		for (int i = 0; i < 2; i++) {
+			if (how & 1)
+				lines[n++] = EVENT("output_text.delta",
+						   "\"delta\":\"ab\"");
+			if (how & 2)
+				lines[n++] = EVENT("output_item.done",
+						   "\"item\":" MESSAGE("ab"));
+		}
+		lines[n++] =
+			how & 4 ? EVENT("completed",
+					"\"response\":{\"output\":[" MESSAGE(
+						"ab") "," MESSAGE("ab") "]}")
+				: EVENT("completed", "\"response\":{}");
+		lines[n] = NULL;
+		feed(&t, lines);
+		assert_string_equal(t.text.p, "abab");
+		chat_turn_fini(&t);
+	}
+}
+
+/* Only characters that are lost count. */
+static void control_characters_are_kept(void **state)
+{
+	static const char *const lines[] = {
+		DELTA("{\"content\":\"\t\t\t\n\x01\xff\"}"), NULL};
+	struct chat_turn t;
+
+	(void)state;
+	feed(&t, lines);
+	assert_string_equal(t.text.p, "\t\t\t\n\x01\xef\xbf\xbd");
+	assert_int_equal(t.replaced, 1);
+	chat_turn_fini(&t);
+}
+
 static void names_may_come_in_pieces_or_again(void **state)
 {
 	static const char *const lines[] = {
@@ -353,6 +418,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_and_thoughts_are_joined),
 		cmocka_unit_test(calls_with_one_index_and_two_ids_are_two),
+		cmocka_unit_test(calls_with_one_id_and_two_indexes_are_two),
+		cmocka_unit_test(texts_of_responses_come_once_in_any_way),
+		cmocka_unit_test(control_characters_are_kept),
 		cmocka_unit_test(names_may_come_in_pieces_or_again),
 		cmocka_unit_test(without_index_and_id_a_name_begins_a_call),
 		cmocka_unit_test(a_call_without_a_name_is_nobodys),

@@ -13,8 +13,8 @@
 #define NS_PER_MS  1000000
 #define PARAMS_MAX (4u << 20)
 #define PROMPT_MAX (60u << 20) /* with its attachments */
-#define QUIET_MS   50          /* of silence: it has said what it had to say */
-#define LINGER_MS  1000        /* and it has no longer than this for it */
+#define QUIET_MS   50          /* without an update: the turn is complete */
+#define LINGER_MS  1000        /* and this long at most */
 
 static int open_session(struct acp *x, struct err *e);
 static int set_up_session(struct acp *x, struct err *e);
@@ -35,7 +35,7 @@ __attribute__((format(printf, 3, 4))) static int end_run(struct acp *x,
 	return 0;
 }
 
-/* Calls with params that were made in b, and frees it. */
+/* Calls with the params in b, and frees it. */
 static int call(struct acp *x, const char *method, struct buf *b,
 		rpc_then *then, struct err *e)
 {
@@ -47,7 +47,8 @@ static int call(struct acp *x, const char *method, struct buf *b,
 	return rc;
 }
 
-/* A call that failed ends the run. An agent that asks for a login says how. */
+/* A failed call ends the run. If the agent requires a login, the error contains
+ * the methods. */
 static int refused(struct acp *x, const char *method,
 		   const struct rpc_reply *reply)
 {
@@ -57,10 +58,9 @@ static int refused(struct acp *x, const char *method,
 	if (cJSON_IsString(reply->data))
 		more = reply->data->valuestring;
 	if (reply->code == RPC_AUTH)
-		return end_run(x, REASON_login,
-			       "the agent wants a login first: %.300s",
-			       x->login.n ? x->login.p
-					  : quoted(reply->message).text);
+		return end_run(
+			x, REASON_login, "the agent requires a login: %.300s",
+			x->login.n ? x->login.p : quoted(reply->message).text);
 	return end_run(x, REASON_agent_refused, "%s: %s%s%s", method,
 		       quoted(reply->message).text, more ? ": " : "",
 		       more ? quoted(more).text : "");
@@ -80,7 +80,7 @@ static enum reason reason_of_stop(const char *word)
 	for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
 		if (strcmp(stops[i].word, word) == 0)
 			return stops[i].reason;
-	return REASON_completed; /* it came to an end, whatever it calls it */
+	return REASON_completed; /* it ended, for whatever reason */
 }
 
 static int prompt(struct acp *x, struct err *e);
@@ -101,10 +101,10 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 	if (reason == REASON_completed && x->prompts && !run_ending(x->run))
 		return prompt(x, e);
 	if (strcmp(stop, "end_turn") != 0)
-		return end_run(x, reason, "the agent says: %s",
+		return end_run(x, reason, "stop reason of the agent: %s",
 			       quoted(stop).text);
 	end_run(x, reason, "%s", "");
-	if (x->config.idle_ms > 0) { /* it will not be drained by its end */
+	if (x->config.idle_ms > 0) { /* no end will drain it */
 		x->over = false;
 		x->done_at = x->heard_at = clock_mono_ns();
 	}
@@ -172,7 +172,8 @@ static int set_mode(struct acp *x, const char *mode, struct err *e)
 	return call(x, "session/set_mode", &b, on_mode, e);
 }
 
-/* What the definition wants of a session, one after the other; then the prompt. */
+/* Applies the settings of the definition to the session, one after the other;
+ * then sends the prompt. */
 static int set_up_session(struct acp *x, struct err *e)
 {
 	if (x->config.mode)
@@ -182,7 +183,7 @@ static int set_up_session(struct acp *x, struct err *e)
 	return prompt(x, e);
 }
 
-/* The agent has a session. Its number is on record before anything is asked. */
+/* The agent has a session. Its id is stored before the prompt is sent. */
 static int begun(struct acp *x, const cJSON *result, struct err *e)
 {
 	const cJSON *modes = json_member(result, "modes");
@@ -208,7 +209,7 @@ static int log_in(struct acp *x, const char *method, struct err *e)
 	return call(x, "authenticate", &b, on_authenticated, e);
 }
 
-/* An agent that wants a login gets the key that it was given, once. */
+/* An agent that requires a login gets its API key, once. */
 static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 {
 	struct acp *x = r->owner;
@@ -245,7 +246,7 @@ static int new_session(struct acp *x, struct err *e)
 	return call(x, "session/new", &b, on_new, e);
 }
 
-/* One that is gone, or cannot be read any more, is no reason to fail. */
+/* A session that is missing or unreadable is not an error. */
 static int on_continued(struct rpc *r, const struct rpc_reply *reply,
 			struct err *e)
 {
@@ -258,8 +259,8 @@ static int on_continued(struct rpc *r, const struct rpc_reply *reply,
 	if (reply->code == RPC_AUTH)
 		return refused(x, "session/load", reply);
 	if (transcript_add_text(&x->run->transcript, "note", e,
-				"the agent cannot go on with its earlier "
-				"session and begins a new one"))
+				"the agent cannot continue its earlier "
+				"session and starts a new one"))
 		return -1;
 	return new_session(x, e);
 }
@@ -359,7 +360,7 @@ int acp_begin(struct acp *x, struct err *e)
 	return call(x, "initialize", &b, on_initialized, e);
 }
 
-/* Its session may be another one by now: ours was rewound, or ran elsewhere. */
+/* Its session may be obsolete: ours was rewound, or ran elsewhere. */
 int acp_resume(struct acp *x, struct err *e)
 {
 	const char *id;
@@ -368,7 +369,7 @@ int acp_resume(struct acp *x, struct err *e)
 		return -1;
 	if (!id || !x->session || strcmp(id, x->session) != 0)
 		return open_session(x, e);
-	x->config.mode = NULL; /* it has all that was wanted */
+	x->config.mode = NULL; /* all settings are applied */
 	x->next_option = x->config.noptions;
 	return prompt(x, e);
 }

@@ -8,22 +8,22 @@
 /*
  * The configuration of the acp driver:
  *
- *   "command", "shell", "env", "pass"   as of exec: how the agent is started
- *   "mode":    "plan"                   session/set_mode, if it is another
+ *   "command", "shell", "env", "pass"   as for exec: how the agent is started
+ *   "mode":    "plan"                   session/set_mode, if it differs
  *   "options": {"model": "x", …}        session/set_config_option, in order
- *   "auth":    "method"                 authenticate with this before anything
+ *   "auth":    "method"                 authenticate with this method first
  *   "permissions": {…}                  rules: worker/driver/permission.h
- *   "ask_timeout_ms": 60000             a question that nobody answers for so
- *                                       long is denied (it waits for ever)
- *   "idle_ms": 60000                    after its run the agent is kept for so
- *                                       long, for the session's next one
- *   "mcp": false                        the workspace's MCP server is not
- *                                       offered
- *   "mcp_servers": {…}                  the user's own: worker/driver/mcp_servers.h
+ *   "ask_timeout_ms": 60000             an unanswered question is denied after
+ *                                       this time (default: never)
+ *   "idle_ms": 60000                    how long the agent is kept after its
+ *                                       run, for the session's next one
+ *   "mcp": false                        do not offer the MCP server of the
+ *                                       workspace
+ *   "mcp_servers": {…}                  of the user: worker/driver/mcp_servers.h
  */
 struct acp_option {
 	const char *id;
-	const char *value; /* JSON: a text or true, false */
+	const char *value; /* JSON: a string, true or false */
 };
 
 struct acp_config {
@@ -44,8 +44,8 @@ struct acp_config {
 int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		    const char *cwd, struct arena *a, struct err *e);
 
-/* The agent's login with an API key, if the agent is given one: a method's id out
- * of authMethods, or NULL. For an agent that wants a login when "auth" is not
+/* The login method for an API key, if the agent is given one: an id of
+ * authMethods, or NULL. For an agent that requires a login when "auth" is not
  * set. */
 const char *acp_key_login(const struct acp_config *c, const cJSON *methods);
 

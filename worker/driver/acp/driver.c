@@ -1,9 +1,9 @@
 /*
  * acp: an agent that speaks the Agent Client Protocol on its stdio. The run's
- * prompt is one turn of it, each later message another one; the run ends with
- * the last turn, and the agent with it or, if it shall be kept, later. When the
- * run shall end, the agent is asked to cancel its turn and has half of the
- * grace time to say so; the rest is for its processes.
+ * prompt is one turn, each later message another one; the run ends with the
+ * last turn, and the agent ends with it or, if it is kept, later. When the run
+ * is to end, the agent is asked to cancel its turn and has half of the grace
+ * period to confirm; the rest is for its processes.
  */
 #include "lib/base/clock.h"
 #include "lib/os/process_tree.h"
@@ -39,8 +39,8 @@ static const struct rpc_method methods[] = {
 	{"terminal/release", true, acp_on_terminal_release},
 };
 
-/* Something on stdout that is no message: agents should not, but some do. A
- * message over the limit comes in pieces of that size. */
+/* A line on stdout that is not a message: some agents print these. A message
+ * over the limit comes in pieces of that size. */
 static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
 {
 	struct acp *x = r->owner;
@@ -70,7 +70,7 @@ static int heard(void *arg, const char *p, size_t n, struct err *e)
 	return rc;
 }
 
-/* Until the last turn is over, the agent is gone, or has had its time. */
+/* Until the last turn is complete, the agent has exited, or its time is up. */
 static int serve_agent(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
@@ -117,8 +117,7 @@ static int end_tree(struct acp *x, struct err *e)
 	return tree_end(grace, r->child, &r->child_status, e);
 }
 
-/* Serves an agent that was told something, and sees to its end; or lets it
- * stay. */
+/* Serves an agent after a prompt was sent, until it ends or becomes idle. */
 static int live(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
@@ -130,7 +129,7 @@ static int live(struct acp *x, struct err *e)
 	rc = serve_agent(x, e);
 	if (rc == 0 && acp_may_idle(x))
 		return acp_idle(x, e);
-	x->over = x->over || x->done_at; /* it may go after its last turn */
+	x->over = x->over || x->done_at; /* it may exit after its last turn */
 	died = r->child_status != RUN_NO_STATUS && !x->over;
 	if (end_tree(x, &left) && rc == 0) {
 		*e = left;
@@ -207,7 +206,7 @@ static int go_on(struct acp *x, struct run_end *end, struct err *e)
 	return acp_begin_next_run(x, end, e) ? -1 : live(x, e);
 }
 
-/* Messages are taken from the very beginning: they wait for their turn. */
+/* Messages are accepted from the start: they wait for their turn. */
 static int acp_run(struct run *r, struct run_end *end, struct err *e)
 {
 	struct acp *x = r->held;

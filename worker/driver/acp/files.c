@@ -25,7 +25,7 @@ static void refuse_request(struct rpc *r, const struct rpc_request *ask,
 		   e->text);
 }
 
-/* The path within the workspace; NULL: the request was refused, or waits. */
+/* The path within the workspace; NULL: the request was rejected, or waits. */
 static const char *path_of(struct acp *x, const struct rpc_request *ask,
 			   const char *kind,
 			   int (*then)(struct rpc *, const struct rpc_request *,
@@ -48,8 +48,8 @@ static const char *path_of(struct acp *x, const struct rpc_request *ask,
 	return acp_permit(x, ask, &s, then) ? within : NULL;
 }
 
-/* A file that is not there reads as empty: agents that are about to make one
- * look first, and some take an error for the end of the world. */
+/* A missing file reads as empty: agents that are about to create a file read it
+ * first, and some fail on an error. */
 int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct acp *x = r->owner;

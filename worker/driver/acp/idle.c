@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One that was stopped in a pause, or still waits for a person, is not idle. */
+/* An agent that was stopped during a pause, or still waits for a user, is not
+ * idle. */
 bool acp_may_idle(const struct acp *x)
 {
 	struct run *r = x->run;
@@ -18,7 +19,7 @@ bool acp_may_idle(const struct acp *x)
 	       r->child_status == RUN_NO_STATUS;
 }
 
-/* A mount commits what was written at its end, or when it is asked to. */
+/* A mount commits at its end, or on request. */
 static int sync_workspace(struct acp *x, struct err *e)
 {
 	int fd, rc;
@@ -46,7 +47,8 @@ int acp_idle(struct acp *x, struct err *e)
 	return 0;
 }
 
-/* What the agent said in between waits in its pipes, and is this run's. */
+/* Output that the agent wrote in between is in its pipes and belongs to this
+ * run. */
 int acp_begin_next_run(struct acp *x, struct run_end *end, struct err *e)
 {
 	struct run *r = x->run;

@@ -18,13 +18,13 @@
 
 struct acp_peer {
 	int fd;     /* -1: free */
-	int64_t id; /* of this connection, never used again */
+	int64_t id; /* of this connection, never reused */
 	struct buf line;
 };
 
 struct acp_mcp {
 	int listener;
-	int dir; /* of the agent's file */
+	int dir; /* of the directory of the agent file */
 	char name[ASK_SOCKET_SIZE];
 	struct acp_peer peers[PEERS];
 	int64_t last; /* id */
@@ -32,7 +32,8 @@ struct acp_mcp {
 
 /* --- the socket --------------------------------------------------------- */
 
-/* The path may be longer than an address holds; one by descriptor is not. */
+/* The path may be too long for an address; a path through a descriptor is
+ * not. */
 static int bind_in(int dir, const char *name)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -184,7 +185,7 @@ static struct acp_peer *free_peer(struct acp_mcp *m)
 	return NULL;
 }
 
-/* One too many is closed. */
+/* A connection above the limit is closed. */
 static void take_peers(struct acp *x)
 {
 	struct acp_mcp *m = x->mcp;

@@ -6,22 +6,22 @@
 
 /*
  * The worker's end of the workspace's MCP server (worker/mcp/mcp.h), which the
- * agent starts in the sandbox. Before a tool runs, the server asks here, by a
- * socket beside the agent's file, a line of JSON each way:
+ * agent starts in the sandbox. Before it runs a tool, the server asks through a
+ * socket beside the agent file, with one line of JSON in each direction:
  *
  *   {"tool":"write_file","kind":"edit","paths":["a"],"input":{…}}
  *   {"allow":true}   {"allow":false,"why":"…"}
  *
- * The rules of the definition decide, or a person does.
+ * The rules of the definition decide, or a user does.
  */
-/* Before the sandbox is made: the socket has to be seen in it. */
+/* Call it before the sandbox is made, so that the socket is visible in it. */
 int acp_mcp_open(struct acp *x, struct err *e);
 void acp_mcp_close(struct acp *x);
 
-/* Takes new connections and what they ask. */
+/* Accepts connections and reads their requests. */
 int acp_mcp_poll(struct acp *x, struct err *e);
 
-/* The answer to the peer that asked; it may be gone. */
+/* Answers the peer that asked; it may have disconnected. */
 void acp_mcp_answer(struct acp *x, int64_t peer, bool allow, const char *why);
 
 #endif

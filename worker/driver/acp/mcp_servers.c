@@ -1,5 +1,5 @@
-/* The MCP servers that an agent is told of: the workspace, and the user's own. The
- * agent starts them, where it runs itself. */
+/* The MCP servers that are offered to an agent: the workspace, and those of the
+ * user. The agent starts them in its sandbox. */
 #include "worker/driver/acp/acp.h"
 #include "worker/workspace/workspace.h"
 
@@ -37,8 +37,8 @@ static void add_pair(struct buf *b, const char *name, size_t n,
 	json_end_object(b);
 }
 
-/* The protocol wants a path from the root. What is not found here may be there
- * in the sandbox. */
+/* The protocol requires an absolute path. A program that is not found here may
+ * exist in the sandbox. */
 static const char *full_path(const struct exec_config *c, char out[PATH_MAX])
 {
 	const char *path = "/usr/local/bin:/usr/bin:/bin", *name = c->argv[0];

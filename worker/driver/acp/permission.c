@@ -8,22 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DETAIL_MAX (60u << 10) /* of a question; a message may hold 64 KiB */
-#define TITLE_MAX  1000
-#define ASKED_MAX  1000 /* times that a run may ask the very same */
+#define DETAIL_MAX \
+	(60u << 10) /* of a question; a message is limited to 64
+			        * KiB */
+#define TITLE_MAX 1000
+#define ASKED_MAX 1000 /* how often a run may ask the same question */
 
 /*
- * A question is named by what it is about, not by the agent's number for it: an
- * attempt that comes after a crash and wants the same gets the answer that was
- * given. But an answer is used once. That it was is committed before the agent
- * hears it; the same question after that is a new one, with the next number.
+ * A question is identified by its subject, not by the agent's id for it: an
+ * attempt after a crash that asks the same gets the existing answer. But an
+ * answer is used once. Its use is committed before it is sent to the agent; the
+ * same question after that is a new one, with the next number.
  */
 struct acp_question {
 	struct acp_question *next;
 	const char *id; /* of the request, as JSON; NULL: of the MCP server */
 	char key[64];
-	struct acp_call
-		*call; /* of the agent, or made for what it wants of us */
+	struct acp_call *call; /* from the agent, or made for its request */
 	cJSON *options;
 	int (*then)(struct rpc *, const struct rpc_request *, struct err *);
 	cJSON *params; /* for `then` */
@@ -73,7 +74,7 @@ static const cJSON *option_of_kind(const cJSON *options, const char *kind)
 	return NULL;
 }
 
-/* The one chosen, or the least that means the same. */
+/* The chosen option, or the least permissive one with the same meaning. */
 static const cJSON *pick(const cJSON *options, bool allow, const char *choice)
 {
 	const cJSON *o;
@@ -105,7 +106,7 @@ static void answer_permission(struct acp *x, const char *id,
 	buf_fini(&b);
 }
 
-/* An event of type approval. The object `body` is ended and freed here. */
+/* Adds an event of type approval. Ends and frees the object `body`. */
 static int add_event(struct acp *x, const char *key, struct buf *body,
 		     struct err *e)
 {
@@ -153,7 +154,8 @@ static int by_rule(struct acp *x, const struct rpc_request *ask,
 
 /* --- asking ----------------------------------------------------------- */
 
-/* What a person should see; the largest things stay out where it is too much. */
+/* The information for the user; the largest values are left out if it is too
+ * long. */
 static int make_detail(const struct acp_call *c, const cJSON *options,
 		       struct buf *b, struct err *e)
 {
@@ -198,7 +200,7 @@ static int make_key(struct acp *x, struct acp_question *q, const char *title,
 	return found;
 }
 
-/* A person's time does not count as idle. */
+/* Waiting for a user does not count as idle. */
 static void set_phase(struct acp *x)
 {
 	if (!x->run->paused)
@@ -206,7 +208,7 @@ static void set_phase(struct acp *x)
 			     x->questions ? RUN_WAITING : RUN_RUNNING);
 }
 
-/* Asked by the agent; else by us, before we do what it wants. */
+/* Asked by the agent; otherwise by the worker, before it executes a request. */
 static bool is_agents(const struct acp_question *q)
 {
 	return q->id && !q->then;
@@ -299,7 +301,7 @@ static cJSON *own_options(void)
 	return cJSON_Parse(text);
 }
 
-/* A call that is in no update of the agent: for the question alone. */
+/* A call without an update of the agent: only for the question. */
 static struct acp_call *make_call(struct acp *x,
 				  const struct permission_subject *s,
 				  const char *name, const cJSON *input)
@@ -401,7 +403,7 @@ int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 
 /* --- the answer of a person ------------------------------------------- */
 
-/* Found later, in acp_send_answers: here nothing may fail. */
+/* acp_send_answers finds it later: nothing may fail here. */
 void acp_on_answer(struct acp *x, const struct msg_answer *m)
 {
 	struct arena *a = &x->run->arena;
@@ -426,7 +428,8 @@ static struct acp_question *add_question(struct acp *x, const char *key)
 	return q;
 }
 
-/* "Always" is for this session and this very thing; forks do not have it. */
+/* "Always" applies to this session and exactly this subject; forks do not
+ * inherit it. */
 static int save_grant(struct acp *x, const struct acp_question *q,
 		      const cJSON *option, struct err *e)
 {
@@ -450,7 +453,7 @@ static int save_grant(struct acp *x, const struct acp_question *q,
 			     pattern, allow ? "allow" : "deny", e);
 }
 
-/* To whoever asked; option NULL: nobody answers any more. */
+/* Answers the peer; option NULL: the question was withdrawn. */
 static int deliver(struct acp *x, struct acp_question *q, const cJSON *option,
 		   struct err *e)
 {
@@ -508,7 +511,7 @@ int acp_send_answers(struct acp *x, struct err *e)
 
 		x->answers = a->next;
 		if (!q)
-			continue; /* not asked, or not any more */
+			continue; /* not asked, or already answered */
 		rc = use_answer(x, q, a, e);
 		free_question(q);
 		set_phase(x);

@@ -34,7 +34,7 @@ struct trial {
 
 /* --- the sandbox ------------------------------------------------------ */
 
-/* What a run would say of it. Limits are skepd's to set. */
+/* The same message as in a run. skepd sets limits. */
 static int check_probe_sandbox(struct trial *t)
 {
 	struct sandbox_support o;
@@ -109,7 +109,8 @@ static int try_agent(struct trial *t, const struct sandbox *box)
 	rc = acp_probe_session(&(struct acp_probe_session){
 		&t->config, box, t->until,
 		json_bool(t->input, "prompt", true)});
-	if (rc) /* may be why; one that works with an older one is fine */
+	if (rc) /* may be the reason; an agent that works with an older version
+		 * is fine */
 		(void)acp_probe_node(&t->config, box,
 				     json_i64(t->input, "node", 0));
 	return rc;
@@ -133,8 +134,9 @@ static int try_all(struct trial *t)
 	return rc;
 }
 
-/* The sandbox holds for whoever makes it, and for good: so a process of its own
- * does all that. As a reaper it ends whatever the agent leaves. */
+/* The sandbox applies permanently to the process that makes it, so a separate
+ * process does all this. As a subreaper it ends all processes that the agent
+ * leaves. */
 static int try_apart(struct trial *t)
 {
 	pid_t pid = fork();
@@ -157,7 +159,7 @@ static int try_apart(struct trial *t)
 	return status ? -1 : 0;
 }
 
-/* In an empty directory, which is removed again. */
+/* Runs in an empty directory, which is deleted afterwards. */
 static int try_in(struct trial *t)
 {
 	char dir[] = "/tmp/skep-try-XXXXXX";

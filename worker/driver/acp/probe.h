@@ -6,25 +6,25 @@
 #include "worker/driver/probe.h"
 
 /*
- * Does an agent work? A process of its own makes the sandbox that a run of the
- * agent would have, in an empty directory. An ACP agent is started in it: it gets
- * initialize and session/new, is asked to write a file and to run a command, and
- * the results are checked. The command of the exec driver is only looked for, and
- * a script is parsed (worker/driver/probe.h, which prints the results). On stdin
- * is an object:
+ * Tests whether an agent works. A separate process makes the sandbox that a run
+ * of the agent would have, in an empty directory. An ACP agent is started in
+ * it: it gets initialize and session/new, is asked to write a file and to run a
+ * command, and the results are checked. The command of the exec driver is only
+ * looked up, and a script is parsed (worker/driver/probe.h, which prints the
+ * results). stdin contains an object:
  *
  *   "driver"   exec, script or acp
- *   "config"   the driver's
- *   "sandbox"  as a worker is told (lib/sandbox/spec.h)
+ *   "config"   of the driver
+ *   "sandbox"  as for a worker (lib/sandbox/spec.h)
  *   "home"     skep's own directory, which is hidden
- *   "node"     the least version of node that the agent needs, or nothing
- *   "prompt"   false: no model is asked, so nothing is written or run
+ *   "node"     minimum version of node for the agent, or absent
+ *   "prompt"   false: no model is used, so nothing is written or run
  *
- * Returns an exit status: 0 when all is well.
+ * Returns an exit status: 0 if every step succeeded.
  */
 int acp_probe(const char *timeout_ms);
 
-/* probe_session.c: -1 when it was no good. */
+/* probe_session.c: -1 if the session failed. */
 struct acp_probe_session {
 	const struct acp_config *config;
 	const struct sandbox *box;
@@ -34,7 +34,7 @@ struct acp_probe_session {
 
 int acp_probe_session(const struct acp_probe_session *how);
 
-/* probe_work.c: what the agent is asked to do, and whether it did it. */
+/* probe_work.c: the task for the agent, and the check of its result. */
 struct acp_probe_work {
 	const char *dir;
 	char word[16], input[16];
@@ -45,7 +45,7 @@ int acp_probe_work_begin(struct acp_probe_work *w, const char *dir,
 			 struct err *e);
 int acp_probe_work_check(const struct acp_probe_work *w);
 
-/* probe_node.c: of an agent that fails: is there a node of this version? 0:
+/* probe_node.c: for an agent that fails: is node installed in this version? 0:
  * it needs none. */
 int acp_probe_node(const struct acp_config *c, const struct sandbox *box,
 		   int64_t least);

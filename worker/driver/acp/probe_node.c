@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What it prints, up to its end. */
+/* Reads its output, up to its end. */
 static void read_output(const struct child *c, char *out, size_t room)
 {
 	size_t n = 0;
 	ssize_t got = 1;
 
-	(void)fcntl(c->out, F_SETFL, 0); /* it says little, and ends */
+	(void)fcntl(c->out, F_SETFL, 0); /* it prints little, and exits */
 	while (n < room - 1 && got > 0) {
 		got = read(c->out, out + n, room - 1 - n);
 		n += got > 0 ? (size_t)got : 0;

@@ -1,4 +1,4 @@
-/* What is said to an agent that is tried, and what came of it. */
+/* The exchange with an agent under test, and its result. */
 #include "worker/driver/acp/probe.h"
 
 #include "lib/base/clock.h"
@@ -17,9 +17,9 @@
 #define NS_PER_MS  1000000
 #define OUT_MAX    (1u << 20)
 #define LAST_BYTES 400
-#define LOOK_MS    200 /* whether it still lives */
+#define LOOK_MS    200 /* whether it is still running */
 
-/* The end of a text that comes in pieces. */
+/* The end of a text that arrives in pieces. */
 struct tail {
 	char text[LAST_BYTES + 1];
 	size_t n;
@@ -32,12 +32,12 @@ struct attempt {
 	int64_t until; /* clock_mono_ns */
 	bool replied;
 	char session[256];
-	cJSON *result; /* NULL: refused */
+	cJSON *result; /* NULL: rejected */
 	int64_t code;
 	char why[512];
 	struct tail printed; /* on stderr */
 	struct tail said;    /* in the conversation */
-	char key_login[64];  /* as acp_key_login says; may be empty */
+	char key_login[64];  /* from acp_key_login; may be empty */
 };
 
 static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
@@ -75,7 +75,7 @@ static void tail_add(struct tail *t, const char *p, size_t n)
 	t->text[t->n] = '\0';
 }
 
-/* Without white space at its end. */
+/* Without trailing white space. */
 static const char *tail_text(struct tail *t)
 {
 	while (t->n > 0 && strchr("\r\n\t ", t->text[t->n - 1]))
@@ -107,10 +107,10 @@ static void write_some(struct attempt *t)
 	if (n > 0)
 		buf_drop(&t->out, (size_t)n);
 	else if (n < 0 && errno == EPIPE)
-		buf_clear(&t->out); /* nobody reads it */
+		buf_clear(&t->out); /* the result is not used */
 }
 
-/* What it started may live on with its output. */
+/* Processes that it started may keep its output open. */
 static bool is_dead(const struct attempt *t)
 {
 	siginfo_t i = {0};
@@ -120,10 +120,11 @@ static bool is_dead(const struct attempt *t)
 	       i.si_pid != 0;
 }
 
-/* Takes what there is, and waits for it no longer than so. -1: it is gone. */
+/* Reads available output, and waits for it up to this time. -1: the agent has
+ * exited. */
 static int hear(struct attempt *t, int ms)
 {
-	bool dead = is_dead(t); /* then all that it said is there */
+	bool dead = is_dead(t); /* then its output is complete */
 	struct pollfd p[3] = {
 		{.fd = t->child.out, .events = POLLIN},
 		{.fd = t->child.err, .events = POLLIN},
@@ -141,7 +142,7 @@ static int hear(struct attempt *t, int ms)
 	return p[0].revents ? read_messages(t, t->child.out, &ignored) : 0;
 }
 
-/* An agent that retries a request to its provider says so here, if at all. */
+/* An agent that retries a request to its provider may report it here. */
 static void explain_silence(struct attempt *t)
 {
 	const char *said = tail_text(&t->said);
@@ -152,7 +153,7 @@ static void explain_silence(struct attempt *t)
 		    *said ? said : printed);
 }
 
-/* Until the reply is there: 0; -1: it went away, or time is up. */
+/* Waits for the reply: 0; -1: the agent exited, or the time is up. */
 static int await(struct attempt *t)
 {
 	while (!t->replied) {
@@ -168,7 +169,7 @@ static int await(struct attempt *t)
 	return t->replied ? 0 : -1;
 }
 
-/* Why it went away, as well as one can tell. */
+/* The probable reason why it exited. */
 static void explain_end(struct attempt *t)
 {
 	int status = 0;
@@ -187,7 +188,7 @@ static void explain_end(struct attempt *t)
 			 WEXITSTATUS(status), sep, last);
 }
 
-/* Asks, and waits: 0 with t->result, or -1 with t->why. */
+/* Sends a request and waits: 0 with t->result, or -1 with t->why. */
 static int call_agent(struct attempt *t, const char *method, const char *params)
 {
 	struct err e;
@@ -199,7 +200,7 @@ static int call_agent(struct attempt *t, const char *method, const char *params)
 		return -1;
 	if (await(t)) {
 		if (!t->why[0]) {
-			usleep(100000); /* it may not be dead just yet */
+			usleep(100000); /* it may still be exiting */
 			explain_end(t);
 		}
 		return -1;
@@ -244,7 +245,7 @@ static int hello(struct attempt *t, const struct acp_config *c,
 		    json_text(info, "name", "an agent"),
 		    json_text(info, "version", ""), version,
 		    json_bool(can, "loadSession", false)
-			    ? ", can go on with a session"
+			    ? ", can resume sessions"
 			    : "");
 	methods = cJSON_GetObjectItemCaseSensitive(t->result, "authMethods");
 	add_logins(logins, methods);
@@ -285,9 +286,9 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 	    log_in(t, t->key_login) == 0)
 		rc = call_agent(t, "session/new", b.p);
 	if (rc == 0)
-		buf_adds(&text, "a session was made");
+		buf_adds(&text, "created a session");
 	else if (t->code == RPC_AUTH)
-		buf_addf(&text, "it wants a login first: %s",
+		buf_addf(&text, "it requires a login: %s",
 			 logins[0] ? logins : t->why);
 	else
 		buf_adds(&text, t->why);
@@ -299,7 +300,7 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 	return rc;
 }
 
-/* The agent may do what it was asked to, once. */
+/* Allows the requested action, once. */
 static int on_permission(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
@@ -349,7 +350,7 @@ static const struct rpc_method methods[] = {
 	{"session/request_permission", true, on_permission},
 	{"session/update", false, on_update}};
 
-/* A turn that ended well and in which the agent said something. */
+/* A turn that ended normally and in which the agent sent text. */
 static int check_answer(struct attempt *t)
 {
 	const char *stop = json_text(t->result, "stopReason", "end_turn");
@@ -362,7 +363,7 @@ static int check_answer(struct attempt *t)
 	return probe_say("prompt", ended && said, text);
 }
 
-/* Gives it work, and looks at what it did. */
+/* Gives the agent a task and checks the result. */
 static int try_prompt(struct attempt *t, const char *dir)
 {
 	struct buf b = BUF_MAX(64u << 10);

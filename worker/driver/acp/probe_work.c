@@ -1,5 +1,5 @@
-/* Work for an agent that is tried: a file to write and a command to run, such
- * that only doing it gives the right result. */
+/* A task for an agent under test: a file to write and a command to run, with a
+ * result that cannot be guessed. */
 #include "worker/driver/acp/probe.h"
 
 #include "lib/base/id.h"
@@ -40,7 +40,7 @@ int acp_probe_work_begin(struct acp_probe_work *w, const char *dir,
 	return atomic_file_write(path, w->input, strlen(w->input), 0600, e);
 }
 
-/* What `tr 0-9a-f g-v` makes of it. */
+/* The output of `tr 0-9a-f g-v`. */
 static void translate(const char *in, char *out)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -50,7 +50,7 @@ static void translate(const char *in, char *out)
 	*out = '\0';
 }
 
-/* Whether the file holds this text, white space around it aside. */
+/* Whether the file contains this text, ignoring white space around it. */
 static bool holds(const char *dir, const char *name, const char *text)
 {
 	struct buf b = BUF_MAX(READ_MAX);

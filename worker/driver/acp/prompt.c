@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* Larger ones, and those beyond, are only named in the text. */
+/* Larger attachments, and further ones, are only named in the text. */
 #define BLOCK_BYTES (5u << 20)
 #define BLOCKS_MAX  8
 
-/* "image" or "audio", if the agent takes such blocks; or NULL. */
+/* "image" or "audio", if the agent accepts such blocks; or NULL. */
 static const char *kind_of(const struct acp *x, const char *type)
 {
 	if (x->can_image && strncmp(type, "image/", 6) == 0)
@@ -19,7 +19,7 @@ static const char *kind_of(const struct acp *x, const char *type)
 	return NULL;
 }
 
-/* Whether there was one. What cannot be read is named all the same. */
+/* Returns whether there was one. An unreadable one is still named. */
 static bool add_block(const struct acp *x, const struct media *m,
 		      struct buf *out)
 {

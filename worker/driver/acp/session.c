@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Is the event at seq, of this very session, still part of what is shown? */
+/* Is the event at seq, in this session, still visible? */
 static int is_shown(struct transcript *j, int64_t seq, struct arena *a,
 		    struct err *e)
 {
@@ -21,7 +21,7 @@ static int is_shown(struct transcript *j, int64_t seq, struct arena *a,
 	return 0;
 }
 
-/* A fork copies meta: what belongs to another session is not ours. */
+/* A fork copies meta: ignore the values of another session. */
 static int read_saved(struct acp *x, const char *meta, const char **id,
 		      struct err *e)
 {

@@ -86,7 +86,7 @@ static bool has_path(const struct permission_subject *s, const char *path)
 	return false;
 }
 
-/* Is it part of a call that is under way and was allowed? */
+/* Is it part of a call that is in progress and was allowed? */
 static bool is_part(struct acp *x, const struct acp_call *c,
 		    const struct permission_subject *s)
 {

@@ -13,7 +13,7 @@
 
 #define TERMINALS_MAX   32
 #define ARGS_MAX        4096
-#define OUTPUT_MAX_KEPT (1u << 20) /* unless the agent wants another limit */
+#define OUTPUT_MAX_KEPT (1u << 20) /* unless the agent requests another limit */
 #define OUTPUT_MAX      (8u << 20)
 #define OUTPUT_SHOWN    (256u << 10) /* in the part of a tool call */
 #define READ_BYTES      (64u << 10)
@@ -23,19 +23,20 @@
 struct acp_terminal {
 	struct acp_terminal *next;
 	char id[32];
-	const char *command; /* as a line, for people */
+	const char *command; /* as a line, for users */
 	struct child child;
 	struct tree_watch watch;
 	struct buf output; /* the last `limit` bytes */
 	size_t limit;
 	bool truncated;
-	const char *waits[WAITS_MAX]; /* ids of requests for its end */
+	const char *waits[WAITS_MAX]; /* ids of requests that wait for its
+				       * end */
 	int nwaits;
 };
 
 /* --- their output ----------------------------------------------------- */
 
-/* Keeps the end of it, from a whole character on. */
+/* Keeps the end of the output, starting with a whole character. */
 static void save_end(struct acp_terminal *t)
 {
 	size_t over = t->output.n > t->limit ? t->output.n - t->limit : 0;
@@ -48,7 +49,7 @@ static void save_end(struct acp_terminal *t)
 	t->truncated = true;
 }
 
-/* A command that never stops saying something must not keep us. */
+/* A command that prints endlessly must not block us. */
 static void read_stream(struct acp_terminal *t, int *fd)
 {
 	ssize_t n = 1;
@@ -62,7 +63,7 @@ static void read_stream(struct acp_terminal *t, int *fd)
 		save_end(t);
 	}
 	if (*fd >= 0 && n <= 0 && !(n < 0 && errno == EAGAIN)) {
-		close(*fd); /* leaves epoll by that */
+		close(*fd); /* also removes it from epoll */
 		*fd = -1;
 	}
 }
@@ -99,7 +100,7 @@ static void answer_waits(struct acp *x, struct acp_terminal *t)
 void acp_terminals_poll(struct acp *x)
 {
 	for (struct acp_terminal *t = x->terminals; t; t = t->next) {
-		bool ended = t->watch.ended; /* before what it said last */
+		bool ended = t->watch.ended; /* before its last output */
 
 		read_stream(t, &t->child.out);
 		read_stream(t, &t->child.err);
@@ -130,7 +131,7 @@ static int words_of(struct acp *x, const char *command, const cJSON *args,
 	return 0;
 }
 
-/* The agent's own environment, with the request's on top. */
+/* The environment of the agent, with that of the request added. */
 static int env_of(struct acp *x, const cJSON *list, char ***env)
 {
 	struct arena *a = &x->run->arena;
@@ -153,7 +154,7 @@ static int env_of(struct acp *x, const cJSON *list, char ***env)
 		(*env)[i++] = arena_printf(a, "%s=%s", name, value);
 	}
 	for (int k = 0; own[k]; k++)
-		(*env)[i++] = own[k]; /* the first to set a name wins */
+		(*env)[i++] = own[k]; /* the first value of a name wins */
 	return 0;
 }
 
@@ -174,7 +175,7 @@ static int start_command(struct acp *x, struct acp_terminal *t,
 {
 	if (child_start(&t->child, spec, e))
 		return -1;
-	close(t->child.in); /* nobody types */
+	close(t->child.in); /* there is no terminal input */
 	t->child.in = -1;
 	tree_watch(&t->watch, t->child.pid);
 	if (acp_watch(x, t->child.out) || acp_watch(x, t->child.err))
@@ -257,7 +258,7 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 
 /* --- the other requests ----------------------------------------------- */
 
-/* NULL: the request was refused. */
+/* NULL: the request was rejected. */
 static struct acp_terminal *find_terminal(struct acp *x,
 					  const struct rpc_request *ask)
 {
@@ -272,7 +273,7 @@ static struct acp_terminal *find_terminal(struct acp *x,
 	return t;
 }
 
-/* The output without its first `skip` bytes, and how the command ended. */
+/* The output without its first `skip` bytes, and the exit status. */
 static void put_output(struct buf *b, const struct acp_terminal *t, size_t skip)
 {
 	json_key(b, "output");
@@ -321,8 +322,8 @@ int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
 	return 0;
 }
 
-/* The whole group: a command in a shell is more than the shell. It is ours as
- * long as its leader was not reaped. */
+/* Signals the whole process group: a command in a shell consists of several
+ * processes. The group exists as long as its leader was not reaped. */
 static void kill_group(const struct acp_terminal *t)
 {
 	if (!t->watch.ended)
@@ -342,7 +343,7 @@ int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
 	return 0;
 }
 
-/* What there was to see goes to the transcript. */
+/* The final output is stored in the transcript. */
 static int note_result(struct acp *x, const struct acp_terminal *t,
 		       struct err *e)
 {
@@ -355,7 +356,7 @@ static int note_result(struct acp *x, const struct acp_terminal *t,
 	json_put_text(&b, "command", t->command);
 	put_output(&b, t, 0);
 	json_end_object(&b);
-	if (b.over) { /* bytes that are six each in JSON */
+	if (b.over) { /* bytes that take six characters each in JSON */
 		buf_clear(&b);
 		b.over = false;
 		json_begin_object(&b);
@@ -369,8 +370,8 @@ static int note_result(struct acp *x, const struct acp_terminal *t,
 	return rc;
 }
 
-/* What a tool call shows of its terminal: the end of the output, and how the
- * command ended. */
+/* The output of a terminal as shown in a tool call: its end, and the exit
+ * status. */
 static void add_shown(struct buf *b, const struct acp_terminal *t)
 {
 	size_t skip = t->output.n > OUTPUT_SHOWN ? t->output.n - OUTPUT_SHOWN

@@ -23,7 +23,7 @@ static const char *json_text_of(struct buf *b, const cJSON *v)
 	return b->p;
 }
 
-/* An event with the update as its body, whole. */
+/* An event with the complete update as its body. */
 static int add_event(struct acp *x, const cJSON *u, const char *type,
 		     const struct usage_new *usage, struct err *e)
 {
@@ -50,7 +50,7 @@ static int take_event(struct acp *x, const cJSON *u, const char *as,
 	return add_event(x, u, as, NULL, e);
 }
 
-/* The agent's name for the session is ours too, as long as it has none. */
+/* The agent's title becomes that of our session, if it has none. */
 static int take_title(struct acp *x, const cJSON *u, const char *as,
 		      struct err *e)
 {
@@ -77,7 +77,7 @@ static int take_title(struct acp *x, const cJSON *u, const char *as,
 	return rc;
 }
 
-/* Text ends where something else begins, so that the order stays. */
+/* Another kind of update ends the text, so that the order is kept. */
 static int end_texts(struct acp *x, const char *but, struct err *e)
 {
 	static const char *const kinds[] = {"text", "reasoning"};
@@ -142,8 +142,8 @@ static bool is_final(const char *state)
 	return state && (!strcmp(state, "done") || !strcmp(state, "error"));
 }
 
-/* The terminals that the content names, with what their commands printed: the
- * agent has shown that by the client's terminal, not in its words. */
+/* The terminals that the content names, with the output of their commands: the
+ * agent shows that through the client's terminal, not in its text. */
 static void put_terminals(struct acp *x, const cJSON *content, struct buf *b)
 {
 	struct buf list = BUF_MAX(EVENT_BODY_MAX);
@@ -167,7 +167,8 @@ static void put_terminals(struct acp *x, const cJSON *content, struct buf *b)
 	buf_fini(&list);
 }
 
-/* Agents with terminals of their own (codex) tell what a command prints so. */
+/* Agents with their own terminals (codex) report the output of a command in
+ * this way. */
 static void append_printed(struct acp_call *c, const cJSON *u)
 {
 	const cJSON *meta = json_member(u, "_meta");
@@ -197,8 +198,8 @@ static void put_printed(const struct acp_call *c, const cJSON *u, struct buf *b)
 	json_put(b, "exit", end);
 }
 
-/* {"content": …, "raw": …, "terminals": …}, or nothing. What a call that has not
- * begun shows, as in a question about it, is what it would do. */
+/* {"content": …, "raw": …, "terminals": …}, or nothing. The content of a call
+ * that has not begun, as in a question about it, is what it would do. */
 static const char *output_of(struct acp *x, const struct acp_call *c,
 			     const cJSON *u, struct buf *b)
 {
@@ -290,7 +291,7 @@ static int change_call(struct acp_call *c, const struct part_change_new *now,
 		       struct err *e)
 {
 	if (!c->open)
-		return 0; /* the raw update is kept all the same */
+		return 0; /* the raw update is stored anyway */
 	if (part_set(&c->part, now, e) < 0)
 		return -1;
 	if (is_final(now->state))
@@ -314,7 +315,7 @@ static void keep_json(struct arena *a, const char **to, const cJSON *v)
 	buf_fini(&b);
 }
 
-/* Questions about the call are asked with what was said of it last. */
+/* A question about the call contains its latest update. */
 static void remember_call(struct acp *x, struct acp_call *c, const cJSON *u)
 {
 	struct arena *a = &x->run->arena;
@@ -323,7 +324,7 @@ static void remember_call(struct acp *x, struct acp_call *c, const cJSON *u)
 	keep_text(a, &c->kind, json_member(u, "kind"));
 	keep_json(a, &c->input, json_member(u, "rawInput"));
 	keep_json(a, &c->locations, json_member(u, "locations"));
-	if (!is_final(state_of(u))) /* a result is of no interest any more */
+	if (!is_final(state_of(u))) /* the reply is ignored */
 		keep_json(a, &c->content, json_member(u, "content"));
 }
 
@@ -398,9 +399,9 @@ int acp_close_calls(struct acp *x, const char *state, struct err *e)
 	return 0;
 }
 
-/* The agent tells the cost of its session so far; ours is what was added. One
- * that counts from zero again has begun anew. Other money than dollars stays in
- * the event. */
+/* The agent reports the total cost of its session; only the increase is added.
+ * If the total is lower than before, the agent has started to count again.
+ * Other currencies than dollars are only stored in the event. */
 static int take_usage(struct acp *x, const cJSON *u, const char *as,
 		      struct err *e)
 {
@@ -425,7 +426,7 @@ static int64_t count_of(const cJSON *u, const char *name)
 	return n < 0 ? 0 : n;
 }
 
-/* The tokens of a turn, which some agents tell with its end. */
+/* The tokens of a turn, which some agents report at its end. */
 int acp_usage(struct acp *x, const cJSON *reply, struct err *e)
 {
 	const cJSON *u = json_member(reply, "usage");

@@ -61,8 +61,8 @@ static int add_to_part(struct chat *x, struct part *p, const char *text,
 	return rc < 0 ? -1 : 0;
 }
 
-/* A call is shown when its name and id are known; what came before is in the
- * turn. */
+/* A call becomes visible when its name and id are known; earlier pieces are in
+ * the turn. */
 static int grow_call(struct chat *x, int i, const char *text, size_t n,
 		     struct err *e)
 {
@@ -89,8 +89,8 @@ static int change_part(struct part *p, const struct part_change_new *now,
 	return part_set(p, now, e) < 0 ? -1 : 0;
 }
 
-/* The part of the text becomes that of the reasoning; the rest of the answer gets
- * one of its own. */
+/* The part of the text becomes reasoning; the rest of the answer gets a new
+ * part. */
 static int text_was_reasoning(struct chat *x, struct err *e)
 {
 	struct part_change_new now = {.kind = "reasoning",
@@ -209,7 +209,7 @@ static int set_part_state(struct part *p, const char *state, const char *output,
 		e);
 }
 
-/* What the server sent as arguments may be no JSON; the row must be. */
+/* The arguments from the server may not be JSON; the row must be. */
 static int store_call(struct chat *x, int i, struct err *e)
 {
 	const struct chat_call *c = &x->turn.calls[i];
@@ -256,9 +256,9 @@ static int open_if(struct chat *x, bool wanted, bool *open, struct part *p,
 	return 0;
 }
 
-/* An answer that cannot be kept whole is asked for again, so the part that
- * stands first is finished last. An answer without anything in it has an empty
- * text: the transcript says that the model has answered. */
+/* An answer that cannot be stored completely is requested again, so its first
+ * part is finished last. An empty answer gets an empty text: the transcript
+ * then shows that the model has answered. */
 static int store_parts(struct chat *x, const char *state, struct err *e)
 {
 	struct part_change_new text = {.state = "done"};

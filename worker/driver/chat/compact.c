@@ -7,10 +7,10 @@
 
 #define COMPACTIONS 4            /* in a row, without an answer in between */
 #define SUMMARY_MAX (32u << 10)  /* bytes */
-#define SHOWN_MAX   (192u << 10) /* of what is to be summed up */
+#define SHOWN_MAX   (192u << 10) /* of the text to be summarized */
 #define SHOWN_LEAST 1024
 #define LINE_MAX_   2000
-#define TOKEN_BYTES 4.0 /* in most languages, with JSON around */
+#define TOKEN_BYTES 4.0 /* in most languages, including JSON syntax */
 
 static size_t size_of(const struct chat_item *it)
 {
@@ -25,8 +25,8 @@ static size_t size_of(const struct chat_item *it)
 	return n;
 }
 
-/* Of the items from the n-th on. An answer stands before messages that are older
- * than it and that its request did not contain (history.h). */
+/* Counts the items from the n-th on. An answer is before messages that are
+ * older than it and that its request did not contain (history.h). */
 static int64_t least_seq(const struct chat_history *h, int n)
 {
 	int64_t least = INT64_MAX;
@@ -37,8 +37,8 @@ static int64_t least_seq(const struct chat_history *h, int n)
 	return least;
 }
 
-/* How many of the oldest items go: half of what there is, by size; the last one
- * stays, and so does an answer whose later messages stay. */
+/* How many of the oldest items are removed: half of the total size. The last
+ * one stays, and so does an answer whose later messages stay. */
 static int how_many(const struct chat_history *h)
 {
 	size_t all = 0, gone = 0;
@@ -53,8 +53,8 @@ static int how_many(const struct chat_history *h)
 	return n;
 }
 
-/* A guess that the server's own count corrects. One that is wrong costs a
- * summary, or a request that the server refuses. */
+/* An estimate that the count of the server corrects. A wrong one costs a
+ * summary, or a request that the server rejects. */
 static int64_t tokens_of(const struct chat *x, size_t bytes)
 {
 	double each = x->token_bytes > 0 ? x->token_bytes : TOKEN_BYTES;
@@ -62,7 +62,7 @@ static int64_t tokens_of(const struct chat *x, size_t bytes)
 	return (int64_t)((double)bytes / each);
 }
 
-/* Within reason: some servers leave out what they had in their cache. */
+/* Limited: some servers do not count cached tokens. */
 void chat_learn_tokens(struct chat *x, int64_t tokens)
 {
 	double each = tokens > 0 ? (double)x->asked / (double)tokens : 0;
@@ -91,7 +91,7 @@ static void add_item(struct buf *b, const struct chat_item *it)
 			 it->calls[i].input);
 }
 
-/* What is left when no model can be asked: the beginning of each. */
+/* Used if no model can be asked: the beginning of each item. */
 static void add_short(struct buf *b, const struct chat_history *h, int n)
 {
 	if (h->summary)
@@ -102,7 +102,7 @@ static void add_short(struct buf *b, const struct chat_history *h, int n)
 			 h->items[i].text);
 }
 
-/* Half of what it takes: there are tools and an answer, too. */
+/* Half of the limit: the request also contains tools and an answer. */
 static size_t room(const struct chat *x)
 {
 	double bytes = (double)x->config.limits.context / 2 * TOKEN_BYTES;
@@ -112,7 +112,7 @@ static size_t room(const struct chat *x)
 					       : (size_t)bytes;
 }
 
-/* Asks the model itself, without tools, about a text that surely fits. */
+/* Asks the model itself, without tools, about a text that certainly fits. */
 static int ask_model(struct chat *x, const struct chat_history *h, int n,
 		     struct buf *out, struct err *e)
 {
@@ -123,9 +123,9 @@ static int ask_model(struct chat *x, const struct chat_history *h, int n,
 	struct chat_turn turn;
 	int rc;
 
-	buf_adds(&shown, "Sum up this conversation for yourself, so that you "
-			 "can go on without it: the task, what was found "
-			 "and decided, what is done and what is open.\n\n");
+	buf_adds(&shown, "Summarize this conversation for yourself, so that "
+			 "you can continue without it: the task, findings "
+			 "and decisions, finished and open steps.\n\n");
 	if (h->summary)
 		buf_addf(&shown, "Before: %.8000s\n", h->summary);
 	for (int i = 0; i < n; i++)

@@ -46,7 +46,7 @@ static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
 	return 0;
 }
 
-/* Without a user and a password. */
+/* Must not contain a user and a password. */
 static const char *name_source(const struct chat_config *c, struct arena *a)
 {
 	const char *host = strstr(c->url, "://") + 3;
@@ -62,7 +62,7 @@ static const char *name_source(const struct chat_config *c, struct arena *a)
 			    c->model);
 }
 
-/* The base, the whole address, or with a slash at its end. */
+/* The base, the complete address, or with a slash at its end. */
 static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 		    struct err *e)
 {

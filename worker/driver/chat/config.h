@@ -13,20 +13,20 @@
  *
  *   "endpoint": "https://host/v1"     the base of an OpenAI-compatible server
  *   "api":      "chat" | "responses"  chat completions, or the Responses API
- *   "model":    "name"                instead of the agent's own
- *   "key_file": "name"                in credentials/, or a path from the root;
+ *   "model":    "name"                overrides that of the agent
+ *   "key_file": "name"                in credentials/, or an absolute path;
  *                                     only its owner may read it
  *   "key_env":  "NAME"                of the supervisor's environment
  *   "headers":  {"X-Title": "skep"}   added to each request: worker/driver/headers.h
  *   "images":   false                 pictures are only named, not sent
- *   "files":    false                 PDF documents and sound likewise
- *   "params":   {"temperature": 0}    added to each request as they are
+ *   "files":    false                 the same for PDF documents and sound
+ *   "params":   {"temperature": 0}    added to each request unchanged
  *   "tools":    ["read_file", …]      of worker/driver/chat/tools.def; absent: all
- *   "exec":     true                  the tool exec too, in the sandbox
+ *   "exec":     true                  also the tool exec, in the sandbox
  *   "mcp_servers": {…}                worker/driver/mcp_servers.h
  *   "permissions": …                  worker/driver/permission.h
  *   "price":    {"input": 1.25, "cached": 0.1, "output": 10}
- *                                     dollars for a million tokens
+ *                                     dollars per million tokens
  *   and the limits of limits.def
  */
 struct chat_limits {
@@ -37,7 +37,7 @@ struct chat_limits {
 
 struct chat_config {
 	const char *url;
-	const char *from; /* api, host and model: whose reasoning it is */
+	const char *from; /* api, host and model: the source of reasoning */
 	const char *model;
 	const char *system; /* or NULL */
 	const char *params; /* JSON object, or NULL */
@@ -49,13 +49,13 @@ struct chat_config {
 	bool responses;
 	bool images, files;
 	bool exec;
-	bool ruled; /* there are permissions */
+	bool ruled; /* the definition has permissions */
 	struct permissions permissions;
 	struct chat_limits limits;
 	double price_input, price_cached, price_output, max_cost;
 };
 
-/* All in a, but the key. ERR_INVALID names the member that is wrong. */
+/* Everything except the key is in a. ERR_INVALID names the invalid member. */
 int chat_config_read(struct chat_config *c, const struct msg_start *s,
 		     struct arena *a, struct err *e);
 void chat_config_clear(struct chat_config *c);

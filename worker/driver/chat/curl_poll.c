@@ -58,7 +58,7 @@ void curl_add_header(struct curl_slist **list, const char *line)
 	*list = more;
 }
 
-/* curl takes a header without a value as one to leave out. */
+/* curl omits a header without a value. */
 void curl_add_pair(struct curl_slist **list, const char *name,
 		   const char *prefix, const char *value)
 {

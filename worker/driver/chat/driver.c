@@ -1,10 +1,10 @@
 /*
- * chat: an agent of our own. The conversation is read from the transcript, the
- * model asked, its answer committed, its tools run, and so on until it calls
- * none. Every step begins with what is committed, so an attempt that follows
- * one that died goes on where that one stopped: an answer that was cut off is
- * asked for again, and a tool without a result is run again if that does no
- * harm (worker/driver/chat/tools.def), else the model is told.
+ * chat: an agent of our own. It reads the conversation from the transcript,
+ * asks the model, commits the answer, runs its tools, and repeats this until
+ * the model calls no tool. Every step starts from committed data, so an attempt
+ * after a crash continues where the previous one stopped: an incomplete answer
+ * is requested again, and a tool without a result is run again if that is
+ * harmless (worker/driver/chat/tools.def); otherwise the model gets an error.
  */
 #include "lib/base/backoff.h"
 #include "worker/driver/chat/chat.h"
@@ -41,7 +41,7 @@ int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
 
 /* --- the answer ---------------------------------------------------------- */
 
-/* What the server asks for, or twice as long each time; never all at once. */
+/* The delay that the server requests, or doubled each time; with jitter. */
 static int64_t back_off(const struct chat *x, const struct chat_result *r,
 			int64_t nth)
 {
@@ -111,7 +111,7 @@ static int request_with_retries(struct chat *x, const struct buf *body,
 
 /* --- tools --------------------------------------------------------------- */
 
-/* The text of a failure is the result; only the end of the run is not. */
+/* A failure becomes the result of the call, except the end of the run. */
 static int use_tool(struct chat *x, const struct chat_use *use,
 		    struct buf *text, bool *failed, struct err *e)
 {
@@ -154,7 +154,7 @@ static int call(struct chat *x, int i, struct err *e)
 	return rc;
 }
 
-/* The calls from this one on were not begun when the run was ended. */
+/* The calls from this one on had not begun when the run was ended. */
 static void skip_rest(struct chat *x, int i)
 {
 	struct buf text = BUF_MAX(256);
@@ -183,7 +183,7 @@ static int call_all(struct chat *x, struct err *e)
 	return 0;
 }
 
-/* A call of an attempt that died: its result becomes an event. */
+/* A call of a dead attempt: its result becomes an event. */
 static int retry_call(struct chat *x, const struct chat_past_call *c,
 		      struct err *e)
 {
@@ -244,7 +244,7 @@ static int check_answer(struct chat *x, struct err *e)
 		return chat_end(x, REASON_refusal, "the model refused%s%s",
 				x->turn.text.n ? ": " : "",
 				quoted(x->turn.text.p).text);
-	return 0; /* the next look at the history ends the run */
+	return 0; /* the next read of the history ends the run */
 }
 
 static int over_limit(struct chat *x)
@@ -264,7 +264,7 @@ static int over_limit(struct chat *x)
 	return 0;
 }
 
-/* Known before the server says it. */
+/* Detected before the server reports it. */
 static bool is_too_long(const struct chat *x, const struct chat_history *h,
 			struct chat_result *r)
 {
@@ -280,8 +280,8 @@ static bool is_too_long(const struct chat *x, const struct chat_history *h,
 	return true;
 }
 
-/* Something in the request that this model does not take can be left out: true,
- * and the next step asks without it. */
+/* A part of the request that this model rejects can be left out: true, and the
+ * next step repeats the request without it. */
 static bool asks_less(struct chat *x, const struct chat_result *r)
 {
 	unsigned blamed;
@@ -300,7 +300,7 @@ static bool asks_less(struct chat *x, const struct chat_result *r)
 	return blamed != 0;
 }
 
-/* Of the kinds that were in the request and will not be in the next one. */
+/* The kinds that were in the request and will not be in the next one. */
 static int note_less(struct chat *x, struct err *e)
 {
 	unsigned now = x->sent_media & x->refused_media;
@@ -351,7 +351,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 	return rc;
 }
 
-/* What the transcript asks for next: a result, a turn, or nothing more. */
+/* The next step according to the transcript: a result, a turn, or the end. */
 static int next_step(struct chat *x, struct arena *a, struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
@@ -378,7 +378,7 @@ static int loop(struct chat *x, struct err *e)
 
 	while (rc == 0 && !x->over) {
 		arena_reset(&a);
-		rc = run_wait(x->run, 0, e); /* stands still in a pause */
+		rc = run_wait(x->run, 0, e); /* waits during a pause */
 		if (rc == 0)
 			rc = next_step(x, &a, e);
 	}
@@ -388,7 +388,7 @@ static int loop(struct chat *x, struct err *e)
 
 /* --- the driver ---------------------------------------------------------- */
 
-/* The key is read before the worker shuts itself out of skep's home. */
+/* The key is read before the worker loses access to skep's home. */
 static int open_all(struct chat *x, struct err *e)
 {
 	struct run *r = x->run;
@@ -431,7 +431,7 @@ static int chat_run(struct run *r, struct run_end *end, struct err *e)
 	return rc;
 }
 
-/* A message is an event by then, and the next look at the history finds it. */
+/* A message is an event by then, and the next read of the history finds it. */
 static int chat_accepts(struct run *r, struct err *e)
 {
 	if (r->state)

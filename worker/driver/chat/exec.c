@@ -18,8 +18,8 @@
 
 #define MARKS 256 /* bytes of what is added to the output */
 
-/* What a command prints: its beginning and its end. Of much output, the end is
- * where the reason of a failure stands. */
+/* The output of a command: its beginning and its end. The end of a long output
+ * usually contains the reason of a failure. */
 struct printed {
 	struct buf head, tail;
 	size_t half; /* bytes of each */
@@ -62,7 +62,7 @@ static void printed_end(struct printed *p, struct buf *out)
 	buf_fini(&p->tail);
 }
 
-/* Reads what there is; closes at its end. */
+/* Reads available output; closes at its end. */
 static void read_pipe(int *fd, struct printed *out)
 {
 	char bytes[READ_BYTES];

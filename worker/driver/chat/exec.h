@@ -5,9 +5,9 @@
 #include "worker/driver/chat/config.h"
 #include "worker/run/run.h"
 
-/* One command line for /bin/sh in the run's workspace and sandbox. What it
- * prints and how it ended is added to out. -1 with ERR_CANCELED when the run
- * ends meanwhile; nothing of the command is left when this returns. */
+/* Runs one command line with /bin/sh in the workspace and sandbox of the run.
+ * Adds its output and exit status to out. -1 with ERR_CANCELED if the run ends
+ * meanwhile. No process of the command is left when this returns. */
 int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	      struct buf *out, struct err *e);
 

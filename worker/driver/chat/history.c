@@ -8,11 +8,11 @@
 #include <string.h>
 
 #define PAGE 256
-#define NOT_ALLOWED                                                     \
-	"The tool was not allowed, so it was not run: nobody gave the " \
-	"permission before the run ended."
+#define NOT_ALLOWED                                                       \
+	"The tool was not allowed, so it was not run: no permission was " \
+	"given before the run ended."
 
-/* What reading needs at hand. */
+/* State of a read. */
 struct reading {
 	struct chat_history *h;
 	struct agent_file *file;
@@ -49,7 +49,7 @@ static bool is_tool(const struct part_row *p)
 	return strcmp(p->kind, "tool") == 0;
 }
 
-/* Whole, but maybe with calls that were never done. */
+/* Complete, but possibly with calls that were never executed. */
 static bool is_whole(const struct part_row *rows, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -59,8 +59,8 @@ static bool is_whole(const struct part_row *rows, int n)
 	return n > 0;
 }
 
-/* {"text": "…"}; of a call that was aborted {"error", "not_run"}. A later attempt
- * of the same run asks again for permission; for another run it is denied. */
+/* {"text": "…"}; for an aborted call {"error", "not_run"}. A later attempt of
+ * the same run asks for permission again; for another run it is denied. */
 static void take_output(struct chat_past_call *c, const struct part_row *p,
 			bool of_run, struct arena *a)
 {
@@ -136,7 +136,7 @@ static int take_assistant(struct reading *r, const struct event *ev,
 	it = add_item(r, ev);
 	take_parts(r, it, rows, n, own);
 	if (!it->text[0] && it->ncalls == 0 && !own)
-		r->h->n--; /* another driver's tools */
+		r->h->n--; /* a tool of another driver */
 	else if (own)
 		put_before_unseen(r->h, json_i64(body, "after", INT64_MAX));
 	return 0;
@@ -169,7 +169,8 @@ static int take_event(struct reading *r, const struct event *ev, struct err *e)
 	if (!message && !steer && !result)
 		return 0;
 	body = json_parse_object("event", ev->body, strlen(ev->body), &bad);
-	if (!body) { /* an older program stored it; the model can do without */
+	if (!body) { /* stored by an older program; the model can do without
+		      * it */
 		log_warn(LT("msg", "an event cannot be read"),
 			 LI("seq", ev->seq), LT("error", bad.text));
 		return 0;

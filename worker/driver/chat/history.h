@@ -6,27 +6,28 @@
 #include "worker/driver/chat/reasoning_state.h"
 
 /*
- * The conversation as a model is shown it, read from the transcript: what is not
- * committed does not exist. An answer of the assistant that was cut off is left
- * out; a call whose result nobody knows has no output.
+ * The conversation for the model, read from the transcript; only committed data
+ * counts. An incomplete answer of the assistant is left out; a call with an
+ * unknown result has no output.
  *
- * The assistant's answer is an event `message` with a body {"turn": n, "after":
- * seq} and parts. `after` is the last event that the request contained: a message
- * that arrived after the request and before the answer comes after the answer
- * here, so that the model is asked again. The parts are reasoning, text, and a part of kind tool for each call, whose input is there
- * when the whole answer is, and whose output when the tool has run. A result
- * that is found after the worker died is an event `tool_result`.
+ * The answer of the assistant is an event `message` with a body {"turn": n,
+ * "after": seq} and parts. `after` is the last event that the request
+ * contained: a message that arrived after the request and before the answer
+ * comes after the answer here, so that the model is asked again. The parts are
+ * reasoning, text, and a part of kind tool for each call. Its input is set when
+ * the answer is complete, and its output when the tool has run. A result that
+ * is found after the worker died is an event `tool_result`.
  */
 struct chat_past_call {
 	const char *id, *name, *input;
-	const char *output; /* NULL: not known */
+	const char *output; /* NULL: unknown */
 	bool not_run;       /* it never began: it waited for permission */
 	struct chat_state state;
 };
 
 struct chat_item {
 	bool by_user;
-	bool of_run; /* of the run that asks */
+	bool of_run; /* of the current run */
 	int64_t seq;
 	const char *text; /* may be "" */
 	struct chat_past_call *calls;
@@ -35,7 +36,7 @@ struct chat_item {
 };
 
 struct chat_history {
-	const char *summary; /* of what came before, or NULL */
+	const char *summary; /* of the earlier messages, or NULL */
 	struct chat_item *items;
 	int n, cap;
 };

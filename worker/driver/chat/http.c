@@ -12,8 +12,10 @@
 
 #define NS_PER_MS 1000000
 #define BODY_MAX  (32u << 20) /* of an answer, or of an event of a stream */
-#define WAIT_MAX  300000      /* of what a server may ask for */
-#define END_MS    200         /* for the end of a stream that has said it */
+#define WAIT_MAX  300000      /* maximum delay that a server can request */
+#define END_MS \
+	200 /* for the end of the connection after the end of
+			       * the stream */
 
 struct chat_http {
 	const struct chat_config *config; /* borrowed */
@@ -21,20 +23,20 @@ struct chat_http {
 	struct curl_slist *headers;
 };
 
-/* One request on its way. */
+/* One request in progress. */
 struct transfer {
 	struct chat_http *http;
 	const struct chat_exchange *ask;
 	CURL *easy;
 	struct chat_turn *turn;
 	struct sse_parser sse;
-	struct buf body; /* of errors, and of answers that do not stream */
-	bool streams;    /* as the header says, then as the first bytes do */
+	struct buf body; /* for errors, and answers that are not streamed */
+	bool streams;    /* from the header, then from the first bytes */
 	bool known;      /* the first bytes were seen */
 	int64_t wait_ms;
 	int64_t began, last; /* clock_mono_ns */
 	struct err err;
-	bool failed; /* here, err says why */
+	bool failed; /* local failure; see err */
 };
 
 static int on_chat_event(void *arg, const struct sse_event *ev)
@@ -44,8 +46,9 @@ static int on_chat_event(void *arg, const struct sse_event *ev)
 	return chat_turn_data(x->turn, ev->data, ev->n, &x->err);
 }
 
-/* Proxies and small servers send a stream with another content type, or a whole
- * answer with that of a stream: the first bytes tell. False: too few so far. */
+/* Some proxies and servers send a stream with another content type, or a
+ * complete answer with that of a stream: the first bytes decide. False: too few
+ * bytes so far. */
 static bool recognise(struct transfer *x)
 {
 	static const char *const starts[] = {
@@ -98,7 +101,7 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
 	return x->failed ? 0 : n;
 }
 
-/* Whatever a server says it is: nothing, or up to WAIT_MAX. */
+/* Limits the delay that a server requests to WAIT_MAX. */
 static int64_t bounded(double ms)
 {
 	return ms > WAIT_MAX ? WAIT_MAX : ms > 0 ? (int64_t)ms : 0;
@@ -141,7 +144,7 @@ static int64_t quiet_limit(const struct transfer *x, int64_t *since)
 	const struct chat_limits *l = &x->http->config->limits;
 
 	*since = x->last ? x->last : x->began;
-	if (x->turn->over) /* only so that the connection can be used again */
+	if (x->turn->over) /* only so that the connection can be reused */
 		return END_MS;
 	return x->last ? l->idle_timeout_ms : l->first_byte_ms;
 }
@@ -156,7 +159,7 @@ static int poll_once(struct transfer *x, struct err *e)
 	return curl_poll(x->http->multi, x->ask->run, left, e);
 }
 
-/* -1: the run ends, or a command could not be carried out. */
+/* -1: the run ends, or a command failed. */
 static int wait_for(struct transfer *x, CURLcode *how, struct err *e)
 {
 	for (;;) {
@@ -201,14 +204,15 @@ static bool may_pass(long status)
 	       status == 429 || status >= 500;
 }
 
-/* The error's words: JSON of the usual shape, or the beginning of anything. */
+/* The text of the error: JSON in the usual form, or the beginning of any
+ * text. */
 static void read_error(struct transfer *x)
 {
 	struct chat_turn *t = x->turn;
 	struct err ignored;
 	cJSON *v = json_parse("error", x->body.p, x->body.n, &ignored);
 
-	if (v && cJSON_IsArray(v)) /* one of Google's */
+	if (v && cJSON_IsArray(v)) /* form of Google */
 		(void)chat_turn_feed(t, cJSON_GetArrayItem(v, 0), &ignored);
 	else if (v)
 		(void)chat_turn_feed(t, v, &ignored);
@@ -228,8 +232,9 @@ static void classify_error(struct transfer *x, struct chat_result *out)
 			       : CHAT_REFUSED;
 	if (strcmp(t->error_code, "insufficient_quota") == 0)
 		out->outcome = CHAT_REFUSED;
-	if (snprintf(out->why, sizeof out->why, "the server said %ld: %s",
-		     out->status, t->error.p) >= (int)sizeof out->why)
+	if (snprintf(out->why, sizeof out->why,
+		     "the server returned status %ld: %s", out->status,
+		     t->error.p) >= (int)sizeof out->why)
 		text_mark_cut(out->why, sizeof out->why);
 }
 
@@ -250,7 +255,7 @@ static void classify_transfer(struct transfer *x, CURLcode how,
 			    curl_easy_strerror(how), x->http->config->url);
 }
 
-/* A stream that ends without its end was cut off, whatever came before. */
+/* A stream that ends without its end mark was cut off. */
 static void check_answer(struct transfer *x, struct chat_result *out)
 {
 	struct chat_turn *t = x->turn;
@@ -286,11 +291,11 @@ static void classify_result(struct transfer *x, CURLcode how,
 	} else if (!x->failed) {
 		check_answer(x, out);
 	}
-	if (x->failed) { /* it broke the protocol, which it may not next time */
+	if (x->failed) { /* it violated the protocol; a retry may succeed */
 		out->outcome = CHAT_RETRY;
 		text_fit(out->why, sizeof out->why, x->err.text);
 	}
-	/* A server may repeat the key in what it complains about. */
+	/* A server may repeat the key in its error. */
 	secret_hide(out->why, x->http->config->key);
 	headers_hide(out->why, &x->http->config->headers);
 }
@@ -337,7 +342,7 @@ int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
 	rc = wait_for(&x, &how, e);
 	if (rc == 0)
 		classify_result(&x, how, out);
-	curl_multi_remove_handle(h->multi, x.easy); /* aborts what goes on */
+	curl_multi_remove_handle(h->multi, x.easy); /* aborts the transfer */
 	curl_easy_cleanup(x.easy);
 	sse_parser_fini(&x.sse);
 	buf_fini(&x.body);

@@ -6,33 +6,33 @@
 #include "worker/run/run.h"
 
 /*
- * One request to the model's server, and its answer as it streams. Waits in
- * run_poll, so commands are carried out meanwhile; when the run shall end, the
+ * One request to the server of the model, with its streamed answer. Waits in
+ * run_poll, so commands are handled meanwhile; when the run is to end, the
  * transfer is aborted at once.
  */
 enum chat_outcome {
 	CHAT_ANSWERED,
-	CHAT_RETRY,    /* worth another try, after wait_ms if it is not 0 */
-	CHAT_OVERFLOW, /* the conversation does not fit the model */
-	CHAT_REFUSED,  /* the server does not want this, now or later */
+	CHAT_RETRY,    /* a retry may succeed, after wait_ms if it is not 0 */
+	CHAT_OVERFLOW, /* the conversation is too long for the model */
+	CHAT_REFUSED,  /* the server rejects this permanently */
 };
 
 struct chat_result {
 	enum chat_outcome outcome;
-	int64_t wait_ms; /* that the server asks for */
+	int64_t wait_ms; /* requested by the server */
 	long status;     /* of HTTP, 0: none came */
-	char why[400];   /* for a person, without the key */
+	char why[400];   /* for users, without the key */
 };
 
-struct chat_http; /* gives one; keeps the connection for the next request */
+struct chat_http; /* keeps the connection for the next request; the caller frees
+		   * it */
 
 int chat_http_open(struct chat_http **out, const struct chat_config *c,
 		   struct err *e);
-void chat_http_close(struct chat_http *h); /* NULL is fine */
+void chat_http_close(struct chat_http *h); /* accepts NULL */
 
-/* `flush`, if not NULL, is called while it waits and lowers *ms to the time
- * until it wants to be called again. -1: the run ends (ERR_CANCELED), or it
- * failed here. */
+/* `flush`, if not NULL, is called while it waits and lowers *ms to the time of
+ * its next call. -1: the run ends (ERR_CANCELED), or a local failure. */
 struct chat_exchange {
 	struct run *run;
 	const struct buf *body;

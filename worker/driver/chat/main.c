@@ -20,8 +20,8 @@ int main(int argc, char **argv)
 				"message on its standard input\n");
 		return 64;
 	}
-	/* It has a key in its memory. A size of 1 also keeps programs away that
-	 * the kernel would give the core to. */
+	/* It has a key in its memory. A size of 1 also disables programs to
+	 * which the kernel would pipe the core. */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	driver_link(&driver_chat);
 	return worker_main(START_FD, -1, NULL);

@@ -29,9 +29,9 @@ struct transfer {
 	CURL *easy;
 	struct curl_slist *headers;
 	struct sse_parser sse;
-	struct buf body; /* of an answer that does not stream */
+	struct buf body; /* of an answer that is not streamed */
 	bool streams;
-	bool failed; /* here, err says why */
+	bool failed; /* local failure; see err */
 	struct err err;
 };
 
@@ -73,7 +73,7 @@ static int feed_message(struct transfer *x, const char *p, size_t n)
 	return x->failed;
 }
 
-/* Line breaks between the tokens of a message are spaces to JSON. */
+/* Line breaks between the tokens of a message are white space in JSON. */
 static void join_lines(char *p)
 {
 	for (; *p; p++)
@@ -204,7 +204,8 @@ static void end_transfer(struct transfer *x)
 {
 	if (!x->easy)
 		return;
-	curl_multi_remove_handle(x->http->multi, x->easy); /* aborts it */
+	curl_multi_remove_handle(x->http->multi, x->easy); /* aborts the
+							    * transfer */
 	curl_easy_cleanup(x->easy);
 	curl_free_headers(x->headers);
 	sse_parser_fini(&x->sse);
@@ -220,7 +221,7 @@ static int wait_for(struct transfer *x, struct run *r, const bool *done,
 		int64_t left = (until - clock_mono_ns()) / NS_PER_MS + 1;
 
 		if (*done && x->streams)
-			return 0; /* the rest of the stream is of no interest */
+			return 0; /* the rest of the stream is ignored */
 		if (run_ending(r))
 			return err_set(e, ERR_CANCELED, "the run was ended");
 		if (left <= 0)
@@ -238,7 +239,7 @@ static int wait_for(struct transfer *x, struct run *r, const bool *done,
 					 curl_easy_strerror(how));
 }
 
-/* A refusal may be a message, too: then it is the reply. */
+/* An error response may contain a message: then it is the reply. */
 static int classify_reply(struct transfer *x, const bool *done, struct err *e)
 {
 	char said[RESPONSE_MAX];

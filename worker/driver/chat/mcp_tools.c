@@ -15,9 +15,9 @@
 
 #define NS_PER_MS    1000000
 #define TOOLS_MAX    256
-#define NAME_BYTES   64 /* of a tool, as servers of models take it */
+#define NAME_BYTES   64 /* of a tool, as accepted by servers of models */
 #define OUT_MAX      (16u << 20)
-#define RESPONSE_MAX 400 /* of stderr, for the note */
+#define RESPONSE_MAX 400 /* of stderr, for the event */
 #define PROTOCOL     "2025-06-18"
 
 struct server {
@@ -30,7 +30,7 @@ struct server {
 	struct buf said; /* the beginning of its stderr */
 	bool up;
 	bool replied;
-	cJSON *result; /* of the last reply; NULL: refused */
+	cJSON *result; /* of the last reply; NULL: an error */
 	char why[400];
 };
 
@@ -85,7 +85,7 @@ static void drop_server(struct server *s)
 	buf_fini(&s->out);
 }
 
-/* The end of a stream of a server is its end. */
+/* The end of a stream is the end of the server. */
 static int read_some(struct server *s, int fd, struct err *e)
 {
 	char bytes[16384];
@@ -167,9 +167,9 @@ static int attend_until(struct server *s, const char *method, int64_t until,
 	return 0;
 }
 
-/* Asks, and waits for the reply. What fails is an error of the server, unless the
- * run ends. A command that fails is ended; a server with a url may be there
- * again for the next call. */
+/* Sends a request and waits for the reply. A failure is an error of the server,
+ * unless the run ends. A command that fails is ended; a server with a url may
+ * be available again for the next call. */
 static int call_server(struct server *s, const char *method, const char *params,
 		       struct err *e)
 {
@@ -245,7 +245,7 @@ static int start_server(struct server *s, struct err *e)
 	return greet(s, e);
 }
 
-/* A server that has forgotten the session, as after a restart, gets another. */
+/* A server that lost the session, for example by a restart, gets a new one. */
 static int retry_request(struct server *s, const char *method,
 			 const char *params, struct err *e)
 {
@@ -259,7 +259,7 @@ static int retry_request(struct server *s, const char *method,
 
 /* --- its tools ----------------------------------------------------------- */
 
-/* Servers of models take letters, digits, '_' and '-'. */
+/* Servers of models accept letters, digits, '_' and '-'. */
 static const char *tool_name(const struct server *s, const char *bare,
 			     struct arena *a)
 {
@@ -302,7 +302,7 @@ static void add_tool(struct server *s, const cJSON *v)
 		m->ntools++;
 }
 
-/* In pages, if the server has so many. */
+/* In pages, if there are many. */
 static int list_tools(struct server *s, struct err *e)
 {
 	struct buf params = BUF_MAX(65536);
@@ -392,7 +392,7 @@ const struct chat_mcp_tool *chat_mcp_find(const struct chat_mcp *m,
 
 /* --- a call -------------------------------------------------------------- */
 
-/* Text, and what else there is in a word. */
+/* Text, and the type of other content. */
 static void add_result_content(const cJSON *result, struct buf *text)
 {
 	const cJSON *v, *data = cJSON_GetObjectItemCaseSensitive(
@@ -444,7 +444,7 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 		return -1;
 	add_result_content(s->result, text);
 	if (text->over)
-		text->over = false; /* what there is room for */
+		text->over = false; /* as much as fits */
 	return json_bool(s->result, "isError", false)
 		       ? err_set(e, ERR_INVALID, "%.400s",
 				 text->n ? text->p : "the tool failed")

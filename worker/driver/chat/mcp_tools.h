@@ -5,18 +5,18 @@
 #include "worker/run/run.h"
 
 /*
- * The user's MCP servers as tools of the chat driver. Each server is a command
- * inside of the run's sandbox, from the first request to the end of the run, or
- * has a url, which the worker connects to; its tools are named SERVER__TOOL. A
- * server that cannot be started, or dies, is a note in the transcript and an
- * error for the model; the run goes on without.
+ * The user's MCP servers as tools of the chat driver. A server is a command in
+ * the sandbox of the run, from the first request to the end of the run, or has
+ * a url to which the worker connects; its tools are named SERVER__TOOL. A
+ * server that cannot be started, or dies, is recorded in the transcript and is
+ * an error for the model; the run continues without it.
  */
 struct chat_mcp_tool {
-	const char *name; /* SERVER__TOOL, as a server of models takes it */
-	const char *bare; /* as the MCP server has it */
+	const char *name; /* SERVER__TOOL, as accepted by servers of models */
+	const char *bare; /* name in the MCP server */
 	const char *about;
 	const char *schema; /* JSON */
-	bool reads;         /* it says that it changes nothing */
+	bool reads;         /* declared as read-only */
 };
 
 struct chat_mcp; /* NULL: there are none */
@@ -26,7 +26,7 @@ int chat_mcp_open(struct chat_mcp **out, struct run *r,
 		  struct err *e);
 void chat_mcp_close(struct chat_mcp *m);
 
-/* The n-th tool; NULL: there is none. */
+/* The n-th tool, or NULL. */
 const struct chat_mcp_tool *chat_mcp_nth(const struct chat_mcp *m, int n);
 const struct chat_mcp_tool *chat_mcp_find(const struct chat_mcp *m,
 					  const char *name);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Larger ones, and those beyond, are only named in the text. */
+/* Larger attachments, and further ones, are only named in the text. */
 #define MEDIA_BYTES (8u << 20)
 #define MEDIA_MAX   8
 
@@ -26,8 +26,8 @@ static const struct format {
 #undef MEDIA
 };
 
-/* What is in an error message that is about this kind; what all have in common
- * is last. */
+/* Words in an error message that identify this kind; the words that all kinds
+ * share are last. */
 static const struct {
 	const char *name;
 	const char *words[4];

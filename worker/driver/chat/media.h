@@ -5,9 +5,9 @@
 #include "worker/run/run.h"
 
 /*
- * Attachments of a message, for the chat driver: pictures, PDF documents and
- * sound go into the request where the API has parts for them, and the tools that
- * read files may read every attachment that the run's prompt names.
+ * Attachments of a message, for the chat driver. Pictures, PDF documents and
+ * sound are included in the request if the API has parts for them. The tools
+ * that read files may read every attachment that the run's prompt names.
  */
 enum chat_media_kind {
 	CHAT_MEDIA_PICTURE,
@@ -16,7 +16,7 @@ enum chat_media_kind {
 	CHAT_MEDIA_KINDS
 };
 
-/* In one request; base64 makes them a third longer. */
+/* In one request; base64 makes them a third larger. */
 #define CHAT_MEDIA_ROOM (40u << 20)
 
 #define CHAT_MEDIA_BIT(kind) (1u << (kind))
@@ -25,23 +25,25 @@ enum chat_media_kind {
 /* As in "the model takes no …". */
 const char *chat_media_name(enum chat_media_kind kind);
 
-/* The kinds that a server's error message is about, of those that were sent. */
+/* The kinds that an error message of the server is about, of those that were
+ * sent. */
 unsigned chat_media_blamed(unsigned sent, const char *why);
 
 struct chat_media_parts {
-	struct buf parts; /* of a message's content, each with a comma before */
+	struct buf parts; /* of the content of a message, each preceded by a
+			   * comma */
 	struct buf notes; /* for the model: what is missing, and why */
 	unsigned sent;    /* bits of the kinds */
 	size_t room;      /* bytes of files that may still be sent */
 };
 
-/* The attachments that the text names, of the allowed kinds. The buffers of
- * `to` are the caller's. */
+/* Adds the attachments that the text names, of the allowed kinds. The caller
+ * owns the buffers of `to`. */
 void chat_media_add(struct run *r, const char *text, bool responses,
 		    unsigned allowed, struct chat_media_parts *to);
 
-/* 1: it is an attachment of this run, and out is the text that it holds; 0: it
- * is none; -1: it cannot be read, or is no text. */
+/* Returns 1 if it is an attachment of this run, with its text in out; 0 if it
+ * is not; -1 if it cannot be read or is not text. */
 int chat_media_read(struct run *r, const char *path, struct buf *out,
 		    struct err *e);
 

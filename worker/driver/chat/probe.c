@@ -12,7 +12,7 @@
 
 #define INPUT_MAX (1u << 20)
 
-/* With TLS, if the endpoint has it. */
+/* With TLS, if the endpoint uses it. */
 static int connect_to(const char *url, int64_t ms)
 {
 	char why[CURL_ERROR_SIZE] = "", said[CURL_ERROR_SIZE + 200];

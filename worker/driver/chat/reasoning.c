@@ -1,6 +1,6 @@
 /*
- * Reasoning in messages of chat completions. Servers name the text differently;
- * some add a list whose elements they need to get back as they were.
+ * Reasoning in messages of chat completions. Servers use different names for
+ * the text; some add a list whose elements must be sent back unchanged.
  */
 #include "worker/driver/chat/turn.h"
 
@@ -25,8 +25,8 @@ static bool same_member(const cJSON *a, const cJSON *b, const char *name)
 	return (!x && !y) || (x && y && cJSON_Compare(x, y, true));
 }
 
-/* The element that a piece goes on with: the last one, if it is of the same kind
- * and place. Encrypted elements come whole. */
+/* The element that a piece continues: the last one, if kind and index are the
+ * same. Encrypted elements are complete. */
 static struct chat_detail *goes_on(struct chat_turn *t, const cJSON *v,
 				   const char *text)
 {

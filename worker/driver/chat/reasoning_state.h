@@ -7,15 +7,15 @@
 #include "worker/driver/chat/turn.h"
 
 /*
- * Reasoning that a provider needs to get back, as it is kept in the transcript:
- * the meta of the reasoning's part, and of the part of each call. `from` says
- * which model of which server made it; another one cannot use it.
+ * Reasoning that must be sent back to a provider, as stored in the transcript:
+ * in the meta of the part of the reasoning and of each call. `from` is the
+ * model and server that produced it; others cannot use it.
  */
 struct chat_state {
-	const char *from;      /* NULL: there is none */
+	const char *from;      /* NULL: none */
 	const char *reasoning; /* the text, or NULL */
 	const char *field;     /* turn.h, or NULL */
-	const char *list;      /* member that details is for, or NULL */
+	const char *list;      /* name of the member for details, or NULL */
 	const char *details;   /* JSON */
 	const char *extra;     /* JSON, or NULL */
 	struct chat_state_item {
@@ -25,8 +25,8 @@ struct chat_state {
 	int nitems;
 };
 
-/* The meta of the reasoning's part, and of a call's; nothing where there is
- * nothing to keep. */
+/* The meta of the part of the reasoning, and of a call; NULL if there is
+ * nothing to store. */
 void chat_state_write(const struct chat_turn *t, const char *from,
 		      struct buf *out);
 void chat_state_write_call(const struct chat_call *c, const char *from,

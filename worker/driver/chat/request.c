@@ -14,7 +14,7 @@ static void add_message(struct buf *b, const char *role, const char *text)
 	json_end_object(b);
 }
 
-/* The reasoning of another model is of no use to this one. */
+/* Another model cannot use the reasoning. */
 static bool is_own(const struct chat *x, const struct chat_state *s)
 {
 	return s->from && strcmp(s->from, x->config.from) == 0;
@@ -22,9 +22,9 @@ static bool is_own(const struct chat *x, const struct chat_state *s)
 
 /* --- chat completions --------------------------------------------------- */
 
-/* Whether the text of the reasoning goes back: that of the turn under way, and
- * that of turns with tools, which DeepSeek and Moonshot insist on. A turn is
- * what is between two messages of the user. */
+/* Whether the text of the reasoning is sent back: that of the current turn, and
+ * that of turns with tools, which DeepSeek and Moonshot require. A turn is
+ * everything between two messages of the user. */
 static bool returns_reasoning(const struct chat_history *h, int i)
 {
 	int first = i, last = i;
@@ -74,7 +74,7 @@ static void put_parts(struct buf *b, const char *thought, const char *text)
 	json_end_array(b);
 }
 
-/* The content with the reasoning in it, where it was there. */
+/* The content including the reasoning, if it was part of it. */
 static void put_message_content(struct buf *b, const struct chat_item *it,
 				const struct chat_state *s)
 {
@@ -104,6 +104,22 @@ static void put_state(struct buf *b, const struct chat_state *s, bool texts)
 	json_put_raw(b, "extra_content", s->extra);
 }
 
+/* JSON text of an object: some servers parse it and reject every request of the
+ * conversation if it is not one. */
+static void put_arguments(struct buf *b, const char *input)
+{
+	struct buf object = BUF_MAX(strlen(input) + 64);
+
+	if (input[0] != '{') {
+		json_begin_object(&object);
+		json_put_raw(&object, "arguments", input);
+		json_end_object(&object);
+		input = object.p;
+	}
+	json_put_text(b, "arguments", input);
+	buf_fini(&object);
+}
+
 static void put_calls(const struct chat *x, const struct chat_item *it,
 		      struct buf *b)
 {
@@ -116,7 +132,7 @@ static void put_calls(const struct chat *x, const struct chat_item *it,
 		json_put_text(b, "type", "function");
 		json_put_object(b, "function");
 		json_put_text(b, "name", c->name);
-		json_put_text(b, "arguments", c->input);
+		put_arguments(b, c->input);
 		json_end_object(b);
 		if (is_own(x, &c->state))
 			json_put_raw(b, "extra_content", c->state.extra);
@@ -155,8 +171,8 @@ static void add_assistant(const struct chat *x, const struct chat_history *h,
 
 /* --- the Responses API --------------------------------------------------- */
 
-/* Reasoning items stand where they stood: before the same call. Those of an
- * answer without text and calls have nothing to stand before. */
+/* Reasoning items keep their place before the same call. Those of an answer
+ * without text and calls are left out. */
 static void add_reasoning(struct buf *b, const struct chat_state *s,
 			  int64_t call, bool last)
 {
@@ -185,7 +201,7 @@ static void add_items(const struct chat *x, const struct chat_item *it,
 		begin_part(b, "function_call");
 		json_put_text(b, "call_id", c->id);
 		json_put_text(b, "name", c->name);
-		json_put_text(b, "arguments", c->input);
+		put_arguments(b, c->input);
 		json_end_object(b);
 		begin_part(b, "function_call_output");
 		json_put_text(b, "call_id", c->id);
@@ -206,7 +222,7 @@ static unsigned media_kinds(const struct chat *x)
 			       : kinds & CHAT_MEDIA_BIT(CHAT_MEDIA_PICTURE);
 }
 
-/* A text, or a list of it and its files. */
+/* A text, or a list of the text and its files. */
 static void add_user(struct chat *x, const char *text, struct buf *b)
 {
 	bool responses = x->config.responses;
@@ -259,7 +275,7 @@ static void add_history(struct chat *x, const struct chat_history *h,
 	}
 }
 
-/* Members that are ours stay ours. */
+/* The user cannot override our own members. */
 static int put_params(const struct chat *x, struct buf *b, struct err *e)
 {
 	static const char *const ours[] = {"model",  "stream", "messages",

@@ -9,7 +9,7 @@ static bool is_type(const cJSON *v, const char *type)
 	return strcmp(json_text(v, "type", ""), type) == 0;
 }
 
-/* A reasoning item goes back to the server as it came, before the same call. */
+/* A reasoning item is sent back unchanged, before the same call. */
 static void keep_item(struct chat_turn *t, const cJSON *item, int before)
 {
 	cJSON *kept = cJSON_CreateObject();
@@ -24,7 +24,7 @@ static void keep_item(struct chat_turn *t, const cJSON *item, int before)
 static int take_call(struct chat_turn *t, const cJSON *item, struct err *e)
 {
 	const char *id = json_text(item, "call_id", "");
-	int i = id[0] ? chat_turn_call_by_id(t, id) : -1;
+	int i = id[0] ? chat_turn_call_by_id(t, id, -1) : -1;
 
 	if (i < 0)
 		i = chat_turn_new_call(t, -1, e);
@@ -41,7 +41,7 @@ static int take_call(struct chat_turn *t, const cJSON *item, struct err *e)
 	return chat_turn_add_args(t, i, json_member(item, "arguments"), e);
 }
 
-/* Summaries, or the reasoning itself where the server gives it. */
+/* Summaries, or the reasoning itself if the server sends it. */
 static int take_thoughts(struct chat_turn *t, const cJSON *item, struct err *e)
 {
 	if (t->reasoning.n > 0)
@@ -54,7 +54,7 @@ static int take_thoughts(struct chat_turn *t, const cJSON *item, struct err *e)
 		       : 0;
 }
 
-/* The items of an answer that was not streamed, or only in part. */
+/* The items of an answer that was not streamed, or only partly. */
 static int take_output(struct chat_turn *t, const cJSON *output, struct err *e)
 {
 	bool text = t->think.state != THINK_START, calls = t->ncalls > 0;
@@ -97,12 +97,24 @@ int chat_turn_response(struct chat_turn *t, const cJSON *r, struct err *e)
 	return take_output(t, json_member(r, "output"), e);
 }
 
+/* The text of a message arrives in deltas, or only at its end. */
 static int take_item(struct chat_turn *t, const cJSON *item, bool done,
 		     struct err *e)
 {
+	bool streamed = t->streamed;
+
 	if (is_type(item, "function_call"))
 		return take_call(t, item, e);
-	if (!done || !is_type(item, "reasoning"))
+	if (!done)
+		return 0;
+	if (is_type(item, "message")) {
+		t->streamed = false;
+		return streamed ? 0
+				: chat_turn_text(t, CHAT_TEXT,
+						 json_member(item, "content"),
+						 e);
+	}
+	if (!is_type(item, "reasoning"))
 		return 0;
 	keep_item(t, item, t->ncalls);
 	return take_thoughts(t, item, e);
@@ -114,8 +126,10 @@ static int take_delta(struct chat_turn *t, const char *type, const cJSON *delta,
 	if (strcmp(type, "response.refusal.delta") == 0)
 		chat_turn_finish(t, "refusal");
 	if (strcmp(type, "response.refusal.delta") == 0 ||
-	    strcmp(type, "response.output_text.delta") == 0)
+	    strcmp(type, "response.output_text.delta") == 0) {
+		t->streamed = true;
 		return chat_turn_text(t, CHAT_TEXT, delta, e);
+	}
 	if (strncmp(type, "response.reasoning", 18) == 0)
 		return chat_turn_text(t, CHAT_REASONING, delta, e);
 	if (strcmp(type, "response.function_call_arguments.delta") == 0 &&

@@ -10,7 +10,7 @@ static const struct chat_think_tag tags[] = {
 
 #define NTAGS (sizeof tags / sizeof *tags)
 
-/* Where a piece of text goes; it is borrowed for the call. */
+/* Receives a piece of text, borrowed for the call. */
 struct sink {
 	chat_think_fn *give;
 	void *arg;
@@ -59,7 +59,7 @@ static enum match match_one(const char *p, size_t n, const char *tag,
 	return n == strlen(tag) ? whole : MATCH_MAYBE;
 }
 
-/* Of what these n > 0 bytes are the beginning, or the whole. */
+/* What these n > 0 bytes are the beginning of, or equal to. */
 static enum match match(const char *p, size_t n,
 			const struct chat_think_tag **tag)
 {
@@ -87,7 +87,7 @@ static bool may_begin(char c)
 
 /* --- states ------------------------------------------------------------ */
 
-/* White space may stand before the opening tag. */
+/* White space may precede the opening tag. */
 static int at_start(struct chat_think *t, char c, const struct sink *to)
 {
 	size_t spaces = 0;
@@ -110,7 +110,7 @@ static int at_start(struct chat_think *t, char c, const struct sink *to)
 	return 0;
 }
 
-/* What is held is always a beginning of the closing tag. */
+/* The held text is always a prefix of the closing tag. */
 static int inside(struct chat_think *t, char c, const struct sink *to)
 {
 	const char *tag = t->tag->close;
@@ -127,7 +127,7 @@ static int inside(struct chat_think *t, char c, const struct sink *to)
 	return 0;
 }
 
-/* The text ends with what is held, which cannot become a tag. */
+/* At the end, the held text cannot become a tag. */
 static int pass_text(struct chat_think *t, const struct sink *to)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -157,13 +157,13 @@ static int looking(struct chat_think *t, char c, const struct sink *to)
 	t->n--;
 	if (t->n > 0 && pass_text(t, to))
 		return -1;
-	t->held[t->n++] = c; /* may begin the next one */
+	t->held[t->n++] = c; /* may start the next one */
 	return may_begin(c) ? 0 : pass_text(t, to);
 }
 
 /* --- all ----------------------------------------------------------------- */
 
-/* How many bytes certainly belong to what is given now. */
+/* The number of bytes that are certainly text or reasoning. */
 static size_t plain(struct chat_think *t, const char *p, size_t n)
 {
 	size_t i = 0;

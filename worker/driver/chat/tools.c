@@ -37,14 +37,14 @@ bool chat_tool_is_repeatable(const char *name)
 
 static const struct mcp_about own[] = {
 	{"put_artifact",
-	 "Keep a text as an artifact of this run, under a relative path.",
+	 "Store a text as an artifact of this run, under a relative path.",
 	 "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
 	 "\"content\":{\"type\":\"string\"}},"
 	 "\"required\":[\"name\",\"content\"]}",
 	 false},
 	{"exec",
-	 "Run a command with /bin/sh in the workspace, and give what it prints "
-	 "and its exit code.",
+	 "Run a command with /bin/sh in the workspace; returns its output and "
+	 "exit status.",
 	 "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
 	 "\"string\"}},\"required\":[\"command\"]}",
 	 true},
@@ -114,7 +114,7 @@ static void add_path(struct permission_subject *s, const cJSON *args,
 		s->paths[s->npaths++] = path;
 }
 
-/* The transcript says that the call has not begun until it may. */
+/* The transcript marks the call as not begun until it is allowed. */
 static int set_state(struct chat *x, const struct chat_use *use,
 		     const char *state, struct err *e)
 {
@@ -149,7 +149,7 @@ static int ask_permission(struct chat *x, const struct chat_use *use,
 	return rc;
 }
 
-/* 1: yes; 0: no, *e is for the model; -1: the run ends. */
+/* Returns 1: allowed; 0: denied, *e is for the model; -1: the run ends. */
 static int permitted(struct chat *x, const struct chat_use *use,
 		     const struct class *c, struct err *e)
 {
@@ -205,8 +205,8 @@ static int put_artifact(struct chat *x, const cJSON *args, struct buf *text,
 	return 0;
 }
 
-/* Attachments are outside of the workspace; the tools that read a file may read
- * them by the path that the prompt has. */
+/* Attachments are outside the workspace; the tools that read a file can read
+ * them by the path in the prompt. */
 static int read_attachment(struct chat *x, const struct chat_use *use,
 			   struct buf *text, struct err *e)
 {
@@ -233,7 +233,7 @@ static int run_it(struct chat *x, const struct chat_use *use, struct buf *text,
 	return mcp_call(&x->files, use->name, use->args, text, e);
 }
 
-/* The beginning and the end are what matters. */
+/* Keeps the beginning and the end. */
 static void cut(struct buf *text, size_t max)
 {
 	struct buf b = BUF_MAX(MCP_TEXT_MAX);
@@ -264,7 +264,7 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 		return err_set(e, ERR_NOTFOUND, "unknown tool %.100s",
 			       use->name);
 	yes = permitted(x, use, c, e);
-	/* after a power failure the next attempt knows that it was called */
+	/* after a power failure the next attempt can see that it was called */
 	if (yes <= 0 ||
 	    (!c->again && transcript_sync(&x->run->transcript, e)) ||
 	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, e)

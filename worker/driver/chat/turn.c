@@ -58,7 +58,7 @@ static int grow(struct chat_turn *t, enum chat_grows what, int call,
 	return t->grew(t->arg, what, call, text, n, e);
 }
 
-/* There was only a closing tag: the text before it moves. */
+/* There was only a closing tag: the text before it becomes reasoning. */
 static int text_was_reasoning(struct chat_turn *t, struct err *e)
 {
 	if (t->text.n > 0 && buf_add(&t->reasoning, t->text.p, t->text.n))
@@ -83,7 +83,7 @@ static int grow_thought(void *arg, enum chat_think_kind what, const char *text,
 		    text, n, e);
 }
 
-/* The model's text may begin with its reasoning. */
+/* The text may begin with reasoning. */
 static int grow_text(struct chat_turn *t, enum chat_grows what,
 		     const char *text, struct err *e)
 {
@@ -93,8 +93,8 @@ static int grow_text(struct chat_turn *t, enum chat_grows what,
 	return grow(t, what, -1, text, strlen(text), e);
 }
 
-/* Servers have several words for the same. A refusal stays one, whatever the
- * server says after it. */
+/* Servers use several words for the same reason. A refusal is not overwritten
+ * by a later reason. */
 void chat_turn_finish(struct chat_turn *t, const char *word)
 {
 	static const char *const words[][2] = {
@@ -136,25 +136,29 @@ static int by_index(const struct chat_turn *t, int64_t index)
 	return -1;
 }
 
-int chat_turn_call_by_id(const struct chat_turn *t, const char *id)
+int chat_turn_call_by_id(const struct chat_turn *t, const char *id,
+			 int64_t index)
 {
 	for (int i = 0; i < t->ncalls; i++)
-		if (strcmp(t->calls[i].id, id) == 0)
+		if (strcmp(t->calls[i].id, id) == 0 &&
+		    (index < 0 || t->calls[i].index == index))
 			return i;
 	return -1;
 }
 
-/* Which call a piece belongs to. Some servers count every call as 0 and tell
- * them apart by id; some give neither, and a name begins the next one. */
+/* Finds the call of a piece. Some servers count every call as 0 and use ids;
+ * some give every call the same id and count them; some do neither, and a name
+ * begins the next call. */
 static int call_of(struct chat_turn *t, const cJSON *d, const char *id,
 		   const char *name, struct err *e)
 {
 	const cJSON *index = json_member(d, "index");
 	int64_t at = cJSON_IsNumber(index) ? (int64_t)index->valuedouble : -1;
-	int i = t->ncalls - 1;
+	int i = id[0] ? chat_turn_call_by_id(t, id, at) : -1;
 
-	if (id[0] && chat_turn_call_by_id(t, id) >= 0)
-		return chat_turn_call_by_id(t, id);
+	if (i >= 0)
+		return i;
+	i = t->ncalls - 1;
 	if (at >= 0)
 		i = by_index(t, at);
 	if (i < 0)
@@ -178,8 +182,8 @@ int chat_turn_store_item(char *to, size_t cap, const char *what,
 	return 0;
 }
 
-/* A name that comes in pieces grows until arguments begin; one that is said
- * again with every piece does not. */
+/* A name in pieces grows until arguments begin; a name that is repeated with
+ * every piece does not. */
 static int add_name(struct chat_call *c, const char *name, struct err *e)
 {
 	size_t n = strlen(c->name);
@@ -211,7 +215,7 @@ int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
 	return rc;
 }
 
-/* What the server needs to get back with the call, or the message. */
+/* Data that must be sent back with the call, or the message. */
 static void keep_extra(cJSON **to, const cJSON *from)
 {
 	const cJSON *extra = json_member(from, "extra_content");
@@ -222,8 +226,8 @@ static void keep_extra(cJSON **to, const cJSON *from)
 	*to = cJSON_Duplicate(extra, true);
 }
 
-/* {"id", "index", "function": {"name", "arguments"}}; or, flat, as some and the
- * old shape have it, {"name", "arguments"}. */
+/* {"id", "index", "function": {"name", "arguments"}}; or, flat, in some servers
+ * and the old form, {"name", "arguments"}. */
 static int take_call(struct chat_turn *t, const cJSON *d, struct err *e)
 {
 	const cJSON *f = json_member(d, "function");
@@ -316,7 +320,7 @@ static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 	}
 	if (!cJSON_IsObject(old))
 		return 0;
-	/* the old shape has one call and no id: its pieces are one call */
+	/* the old form has one call without an id: its pieces are one call */
 	if (t->ncalls > 0) {
 		if (add_name(&t->calls[0], json_text(old, "name", ""), e))
 			return -1;
@@ -394,14 +398,14 @@ int chat_turn_feed(struct chat_turn *t, const cJSON *v, struct err *e)
 	return 0;
 }
 
-/* An answer is paid for: a server that sends invalid characters loses those,
- * and nothing else. */
+/* An answer has been paid for: invalid characters of a server are replaced, and
+ * the rest is kept. */
 static cJSON *parse_repaired(struct chat_turn *t, const char *data, size_t n,
 			     struct err *e)
 {
-	struct buf b = BUF_MAX(4 * n + 64);
+	struct buf b = BUF_MAX(JSON_REPAIR_GROWTH * n + 1);
 	size_t replaced = json_repair(data, n, &b);
-	cJSON *v = replaced > 0 && !b.over
+	cJSON *v = (replaced > 0 || b.n > n) && !b.over
 			   ? json_parse_object("the server's stream", b.p, b.n,
 					       e)
 			   : NULL;
@@ -468,7 +472,7 @@ int chat_turn_end(struct chat_turn *t, int64_t turn, struct err *e)
 	return 0;
 }
 
-/* Some encode the arguments twice. */
+/* Some servers encode the arguments twice. */
 cJSON *chat_call_args(const struct chat_call *c, struct err *e)
 {
 	const char *text = c->args.n ? c->args.p : "{}";

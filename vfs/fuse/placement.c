@@ -1,0 +1,65 @@
+#include "vfs/fuse/placement.h"
+
+#include "lib/os/proc.h"
+
+#define FIRST 8  /* requests in sequence before the server moves */
+#define AGAIN 64 /* requests until the next look: the client may move */
+
+void placement_init(struct placement *p)
+{
+	*p = (struct placement){.cpu = -1};
+	if (sched_getaffinity(0, sizeof p->all, &p->all))
+		p->unknown = true;
+}
+
+static void use_all(struct placement *p)
+{
+	if (p->cpu < 0)
+		return;
+	p->cpu = -1;
+	(void)sched_setaffinity(0, sizeof p->all, &p->all);
+}
+
+/* A thread with a real-time policy drives others away from the only processor
+ * that it may use. */
+static bool is_real_time(void)
+{
+	int policy = sched_getscheduler(0);
+
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static void use_cpu_of(struct placement *p, pid_t client)
+{
+	int cpu = is_real_time() ? -1 : proc_thread_cpu(client);
+	cpu_set_t one;
+
+	p->unknown = cpu < 0 || cpu >= CPU_SETSIZE ||
+		     !CPU_ISSET((size_t)cpu, &p->all);
+	if (p->unknown) {
+		use_all(p);
+	} else if (cpu != p->cpu) {
+		CPU_ZERO(&one);
+		CPU_SET((size_t)cpu, &one);
+		if (sched_setaffinity(0, sizeof one, &one) == 0)
+			p->cpu = cpu;
+	}
+}
+
+void placement_request(struct placement *p, pid_t client, bool parallel)
+{
+	if (client == 0)
+		return;
+	if (parallel || client != p->client) {
+		p->client = client;
+		p->requests = 0;
+		use_all(p);
+	} else if (p->requests++ % AGAIN == FIRST) {
+		use_cpu_of(p, client);
+	}
+}
+
+void placement_idle(struct placement *p)
+{
+	p->requests = 0;
+}
