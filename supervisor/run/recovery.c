@@ -88,27 +88,56 @@ static void remove_unused_cgroup(void *arg, const char *name)
 		processes_remove_cgroup(&s->roots, name);
 }
 
-int recover_runs(struct supervisor *s, struct err *e)
+static int read_active(struct supervisor *s, struct run_active_row **rows,
+		       struct arena *a, struct err *e)
+{
+	if (fault_point(FAULT_recovery, e) || txn_begin(&s->txn, e) ||
+	    sql_exec(s->db, Q_RUN_UNBLOCK_ALL, NULL, e) < 0)
+		return -1;
+	return sql_collect(s->db, Q_RUN_ACTIVE, NULL, 1000000, rows, a, e);
+}
+
+static int adopt_all(struct supervisor *s, const struct run_active_row *rows,
+		     int n, struct err *e)
+{
+	int rc;
+
+	for (int i = 0; i < n; i++)
+		adopt(s, &rows[i]);
+	rc = idle_recover(s, e);
+	if (rc == 0)
+		processes_each_cgroup(&s->roots, remove_unused_cgroup, s);
+	s->runs->schedule = s->runs->alarm_stale = true;
+	return rc;
+}
+
+static void forget_all(struct supervisor *s)
+{
+	active_run_each(&s->runs->active, drop_run, s);
+	idle_clear(s);
+	/* After this no pending request can start a worker. */
+	spawn_restart(&s->spawn);
+}
+
+/* Memory is kept until the rows have been read: while the database cannot be
+ * used, and until the next try, a run can still be found. */
+static int recover(struct supervisor *s, bool again, struct err *e)
 {
 	struct run_active_row *rows;
 	struct arena a = {0};
-	int n;
+	int rc = -1, n = read_active(s, &rows, &a, e);
 
-	if (fault_point(FAULT_recovery, e))
-		return -1;
-	if (txn_begin(&s->txn, e) ||
-	    sql_exec(s->db, Q_RUN_UNBLOCK_ALL, NULL, e) < 0)
-		return -1;
-	n = sql_collect(s->db, Q_RUN_ACTIVE, NULL, 1000000, &rows, &a, e);
-	for (int i = 0; i < n; i++)
-		adopt(s, &rows[i]);
-	arena_fini(&a);
-	if (n >= 0 && idle_recover(s, e))
-		n = -1;
+	if (n >= 0 && again)
+		forget_all(s);
 	if (n >= 0)
-		processes_each_cgroup(&s->roots, remove_unused_cgroup, s);
-	s->runs->schedule = s->runs->alarm_stale = true;
-	return n < 0 ? -1 : 0;
+		rc = adopt_all(s, rows, n, e);
+	arena_fini(&a);
+	return rc;
+}
+
+int recover_runs(struct supervisor *s, struct err *e)
+{
+	return recover(s, false, e);
 }
 
 static void on_retry(uv_timer_t *h)
@@ -116,11 +145,7 @@ static void on_retry(uv_timer_t *h)
 	struct supervisor *s = h->data;
 	struct err e;
 
-	active_run_each(&s->runs->active, drop_run, s);
-	idle_clear(s);
-	/* After this no pending request can start a worker. */
-	spawn_restart(&s->spawn);
-	if (recover_runs(s, &e)) {
+	if (recover(s, true, &e)) {
 		log_error(
 			LT("msg", "cannot reload state after a failed commit"),
 			LT("error", e.text));

@@ -105,6 +105,28 @@ def test_a_log_or_an_index_that_is_lost_alone_is_noticed(home):
     assert host.down() == 0
 
 
+def test_a_run_stays_reachable_while_the_control_plane_comes_and_goes(home):
+    """skepd reads the active runs again 200 ms after the file is back; in the
+    meantime the file may be lost again."""
+    host = skepd_lib.Host(home).start()
+    host.script("a", {"sleep_ms": 600000})
+    run = host.submit("a")
+    host.until(run, "running")
+    name, aside = str(home.control) + "-shm", home.dir / "aside"
+    for _ in range(4):
+        os.rename(name, aside)
+        assert refused(host, "PUT", "/v1/agents/b", {"driver": "script"})
+        os.rename(aside, name)
+        lib.eventually(lambda: not refused(
+            host, "PUT", "/v1/agents/b", {"driver": "script"}),
+            what="the file is back at its path")
+        host.call("POST", "/v1/runs/%s/messages" % run, {"text": "hello"})
+    host.call("POST", "/v1/runs/%s/cancel" % run, {})
+    assert host.until(run)["state"] == "cancelled"
+    assert host.down() == 0
+    host.check_books()
+
+
 def test_a_second_supervisor_needs_no_database_to_be_refused(home):
     host = skepd_lib.Host(home).start()
     move(home.control, home.dir / "aside.sqlite")
