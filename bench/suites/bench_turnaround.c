@@ -73,7 +73,9 @@ static int by_request(struct bench_run *r, void *arg, struct bench_sample *out,
 	return 0;
 }
 
-/* The program skep in the directory of skep-bench. */
+/* The program skep in the directory of skep-bench. It would write a line to
+ * stderr for every run that ends without an answer; its exit status tells
+ * whether it failed. */
 static void become_skep(const char *home, const char *const *words)
 {
 	struct program_path path = program_path("skep");
@@ -83,6 +85,7 @@ static void become_skep(const char *home, const char *const *words)
 		_exit(127);
 	setenv("SKEP_HOME", home, 1);
 	dup2(null, 1);
+	dup2(null, 2);
 	execl(path.text, path.text, words[0], words[1], words[2], words[3],
 	      (char *)NULL);
 	_exit(127);
