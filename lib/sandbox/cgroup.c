@@ -354,19 +354,24 @@ static bool is_in(const char *dir, int which)
 
 static void enter_cgroup(const char *dir, int which)
 {
-	(void)mkdir(dir, 0755);
 	if (!is_in(dir, which))
 		(void)write_attribute(dir, "cgroup.procs", "0");
 }
 
+static bool set_limit(const char *dir, int which, const char *text)
+{
+	return write_attribute(dir, kinds[which].file, text) ||
+	       write_attribute(dir, kinds[which].file_v1, text);
+}
+
+/* The cgroup of a preforked worker usually exists. */
 static void limit_late(const char *dir, int which, int64_t max)
 {
 	char text[32];
 
-	(void)mkdir(dir, 0755);
 	snprintf(text, sizeof text, "%lld", (long long)max);
-	if (!write_attribute(dir, kinds[which].file, text))
-		(void)write_attribute(dir, kinds[which].file_v1, text);
+	if (!set_limit(dir, which, text) && mkdir(dir, 0755) == 0)
+		(void)set_limit(dir, which, text);
 	enter_cgroup(dir, which);
 }
 
@@ -375,10 +380,14 @@ void cgroup_enter_early(void)
 	const char *pids = getenv(CGROUP_PIDS_DIR);
 	const char *memory = getenv(CGROUP_MEMORY_DIR);
 
-	if (pids)
+	if (pids) {
+		(void)mkdir(pids, 0755);
 		enter_cgroup(pids, CGROUP_PIDS);
-	if (memory)
+	}
+	if (memory) {
+		(void)mkdir(memory, 0755);
 		enter_cgroup(memory, CGROUP_MEMORY);
+	}
 }
 
 void cgroup_limit_late(const struct sandbox_limits *l)
