@@ -1,9 +1,10 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include "bench/stats.h"
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/report/plot.h"
+#include "lib/report/stats.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -132,26 +133,7 @@ void bench_print(struct bench_run *r, const char *fmt, ...)
 void bench_table(struct bench_run *r, const char *title, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-enum bench_scale { BENCH_LINEAR, BENCH_LOG, BENCH_DOUBLING };
-
-struct bench_series {
-	const char *name;
-	const double *x;
-	const double *y;
-	size_t n;
-};
-
-struct bench_plot {
-	const char *title;
-	const char *x_label;
-	const char *y_label;
-	enum bench_scale x_scale;
-	enum bench_scale y_scale;
-	const struct bench_series *series;
-	size_t nseries;
-};
-
-void bench_plot(struct bench_run *r, const struct bench_plot *p);
+void bench_plot(struct bench_run *r, const struct plot *p);
 /* The distribution of latencies, one curve per result. */
 void bench_plot_waits(struct bench_run *r, const char *title,
 		      const struct bench_result *results, size_t n);

@@ -9,8 +9,8 @@
 
 enum bench_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
 
-struct kept_plot { /* a bench_plot whose texts and points are in the arena */
-	struct bench_plot plot;
+struct kept_plot { /* a plot whose texts and points are in the arena */
+	struct plot plot;
 	struct kept_plot *next;
 };
 
@@ -44,7 +44,7 @@ struct kept_text {
 struct kept {
 	const struct bench *bench;
 	struct kept_metric *metrics, **metrics_end;
-	struct kept_text *says, **says_end;
+	struct kept_text *notes, **notes_end;
 	struct kept_table *tables, **tables_end;
 	struct kept_plot *plots, **plots_end;
 	struct kept *next;
@@ -97,14 +97,9 @@ void output_metric(struct bench_run *r, const struct kept_metric *k);
 void output_finish(
 	struct bench_run *r); /* tables and sentences; nothing for CSV */
 
-/* report.c, plot.c */
+/* report.c */
 int report_write(struct bench_run *r, struct err *e);
 int report_plots(struct bench_run *r, struct err *e);
-void plot_style(struct buf *out); /* for a page with figures */
-void plot_figure(const struct bench_plot *p, struct buf *out);
-void plot_file(const struct bench_plot *p, struct buf *out); /* a complete
-							      * SVG */
-void html_text(struct buf *out, const char *text);
 
 /* compare.c, bench/peers/peers.c: commands that measure nothing. */
 int compare_command(int argc, char **argv, struct err *e);

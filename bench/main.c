@@ -174,7 +174,7 @@ static int run_one(struct bench_run *r, const struct bench *b, struct err *e)
 
 	*k = (struct kept){.bench = b};
 	k->metrics_end = &k->metrics;
-	k->says_end = &k->says;
+	k->notes_end = &k->notes;
 	k->tables_end = &k->tables;
 	k->plots_end = &k->plots;
 	*r->kept_end = k;

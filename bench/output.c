@@ -166,9 +166,9 @@ void output_finish(struct bench_run *r)
 		return;
 	printf("%s: %s\n", r->bench->name, r->bench->help);
 	print_metrics(r);
-	if (r->now->says)
+	if (r->now->notes)
 		putchar('\n');
-	for (const struct kept_text *t = r->now->says; t; t = t->next)
+	for (const struct kept_text *t = r->now->notes; t; t = t->next)
 		printf("%s\n", t->text);
 	putchar('\n');
 	(void)fflush(stdout);

@@ -62,8 +62,8 @@ void bench_print(struct bench_run *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	k->text = format(r, fmt, ap);
 	va_end(ap);
-	*r->now->says_end = k;
-	r->now->says_end = &k->next;
+	*r->now->notes_end = k;
+	r->now->notes_end = &k->next;
 }
 
 static struct kept_table *table_named(struct bench_run *r, const char *title)
@@ -95,11 +95,11 @@ void bench_table(struct bench_run *r, const char *title, const char *fmt, ...)
 	t->end = &row->next;
 }
 
-void bench_plot(struct bench_run *r, const struct bench_plot *p)
+void bench_plot(struct bench_run *r, const struct plot *p)
 {
 	struct kept_plot *k = arena_alloc(&r->arena, sizeof *k);
-	struct bench_series *series = arena_copy(
-		&r->arena, p->series, p->nseries * sizeof *p->series);
+	struct plot_series *series = arena_copy(&r->arena, p->series,
+						p->nseries * sizeof *p->series);
 
 	k->plot = *p;
 	k->plot.title = arena_text(&r->arena, p->title);
@@ -134,7 +134,7 @@ static void add_point(void *arg, int64_t ns, double share)
 void bench_plot_waits(struct bench_run *r, const char *title,
 		      const struct bench_result *results, size_t n)
 {
-	struct bench_series series[16];
+	struct plot_series series[16];
 	size_t used = 0;
 
 	assert(n <= 16);
@@ -147,13 +147,13 @@ void bench_plot_waits(struct bench_run *r, const char *title,
 		c.x = arena_alloc(&r->arena, bytes);
 		c.y = arena_alloc(&r->arena, bytes);
 		histogram_walk(&results[i].wait, add_point, &c);
-		series[used++] = (struct bench_series){results[i].name, c.x,
-						       c.y, c.n};
+		series[used++] = (struct plot_series){results[i].name, c.x, c.y,
+						      c.n};
 	}
-	bench_plot(r, &(struct bench_plot){.title = title,
-					   .x_label = "µs, logarithmic",
-					   .y_label = "% of operations",
-					   .x_scale = BENCH_LOG,
-					   .series = series,
-					   .nseries = used});
+	bench_plot(r, &(struct plot){.title = title,
+				     .x_label = "µs, logarithmic",
+				     .y_label = "% of operations",
+				     .x_scale = PLOT_LOG,
+				     .series = series,
+				     .nseries = used});
 }

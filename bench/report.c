@@ -2,40 +2,9 @@
 #include "bench/harness.h"
 #include "lib/base/clock.h"
 #include "lib/os/atomic_file.h"
+#include "lib/report/html.h"
 
 #include <string.h>
-
-static const char style[] =
-	":root{--good:#1a7f37;--bad:#b35900}\n"
-	"@media(prefers-color-scheme:dark){:root{--good:#3fb950;"
-	"--bad:#e3a24c}}\n"
-	"@media print{figure,table{break-inside:avoid}}\n"
-	"body{font:16px/1.5 system-ui,sans-serif;color:var(--fg);"
-	"background:var(--bg);max-width:60rem;margin:2rem auto;"
-	"padding:0 1rem}\n"
-	"h1{font-size:1.6rem}h2{margin-top:2.5rem;border-bottom:1px solid "
-	"var(--line)}h3{margin-bottom:.3rem}\n"
-	"table{border-collapse:collapse;margin:1rem 0;font-size:.9rem;"
-	"font-variant-numeric:tabular-nums}\n"
-	"td,th{padding:.25rem .7rem;border-bottom:1px solid var(--line);"
-	"text-align:right}td:first-child,th:first-child{text-align:left}\n"
-	".env{color:var(--soft);font-size:.85rem}.good{color:var(--good)}"
-	".bad{color:var(--bad)}\n"
-	"figure{margin:1.5rem 0}figcaption{font-weight:600}"
-	"svg{width:100%;height:auto}\n";
-
-void html_text(struct buf *out, const char *text)
-{
-	for (; *text; text++)
-		if (*text == '<')
-			buf_adds(out, "&lt;");
-		else if (*text == '&')
-			buf_adds(out, "&amp;");
-		else if (*text == '"')
-			buf_adds(out, "&quot;");
-		else
-			buf_addc(out, *text);
-}
 
 static void add_row(struct buf *out, const char *cells, const char *tag)
 {
@@ -103,7 +72,7 @@ static void add_bench(struct buf *out, const struct kept *k)
 	buf_adds(out, "</h2>\n<p>");
 	html_text(out, k->bench->help);
 	buf_adds(out, "</p>\n");
-	for (const struct kept_text *t = k->says; t; t = t->next) {
+	for (const struct kept_text *t = k->notes; t; t = t->next) {
 		buf_adds(out, "<p>");
 		html_text(out, t->text);
 		buf_adds(out, "</p>\n");
@@ -158,17 +127,12 @@ int report_write(struct bench_run *r, struct err *e)
 	struct buf out = BUF_MAX(64u << 20);
 	int rc;
 
-	buf_adds(&out, "<!DOCTYPE html>\n<html lang='en'><head><meta "
-		       "charset='utf-8'><meta name='viewport' "
-		       "content='width=device-width'><title>skep-bench</title>"
-		       "<style>\n");
-	plot_style(&out);
-	buf_adds(&out, style);
-	buf_adds(&out, "</style></head><body>\n<h1>skep-bench</h1>\n");
+	html_begin(&out, "skep-bench");
+	buf_adds(&out, "<h1>skep-bench</h1>\n");
 	add_env(&out, &r->env);
 	for (const struct kept *k = r->kept; k; k = k->next)
 		add_bench(&out, k);
-	buf_adds(&out, "</body></html>\n");
+	html_end(&out);
 	rc = buf_ok(&out, r->report, e);
 	if (!rc)
 		rc = atomic_file_write(r->report, out.p, out.n, 0644, e);

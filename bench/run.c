@@ -67,6 +67,8 @@ const char *bench_dir(struct bench_run *r, const char *name)
 		snprintf(r->work, sizeof r->work, "%.400s/skep-bench-XXXXXX",
 			 r->dir);
 		make_temp(r->work);
+		/* peers leave temporary files behind */
+		(void)setenv("TMPDIR", r->work, 1);
 	}
 	path = arena_printf(&r->arena, "%s/%s-XXXXXX", r->work, name);
 	make_temp(path);

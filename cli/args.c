@@ -219,13 +219,29 @@ static const char *find_noun(const char *word)
 	return NULL;
 }
 
+/* The command of a noun whose verb may be omitted, or NULL. */
+static const struct command *default_command(const char *noun)
+{
+	size_t n = strlen(noun);
+
+	for (int i = 0; commands[i]; i++)
+		if (commands[i]->is_default &&
+		    !strncmp(commands[i]->name, noun, n) &&
+		    commands[i]->name[n] == ' ')
+			return commands[i];
+	return NULL;
+}
+
+/* 1: the word is the first argument of the command. */
 static int take_command_word(struct args *a, const char *word, struct err *e)
 {
 	a->command = find_command(a->noun, word);
 	if (a->command)
 		return 0;
-	if (a->noun)
-		return unknown_command(a->noun, word, e);
+	if (a->noun) {
+		a->command = default_command(a->noun);
+		return a->command ? 1 : unknown_command(a->noun, word, e);
+	}
 	a->noun = find_noun(word);
 	return a->noun ? 0 : unknown_command(NULL, word, e);
 }
@@ -283,6 +299,18 @@ static int check_each(const struct args *a, struct err *e)
 	return 0;
 }
 
+/* Names the first missing argument. */
+static int missing_word(const struct command *c, int given, struct err *e)
+{
+	const char *spec = c->args;
+
+	for (int i = 0; i < given && strchr(spec, ' '); i++)
+		spec = strchr(spec, ' ') + 1;
+	return err_set(e, ERR_USAGE, "%.*s is missing; usage: skep %s %s",
+		       (int)strspn(spec, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), spec,
+		       c->name, c->args);
+}
+
 static int check_words(const struct args *a, struct err *e)
 {
 	const struct command *c = a->command;
@@ -290,9 +318,7 @@ static int check_words(const struct args *a, struct err *e)
 
 	count_args(c->args, &least, &most);
 	if (a->nwords < least)
-		return err_set(e, ERR_USAGE,
-			       "usage: skep %s %s; see 'skep %s --help'",
-			       c->name, c->args, c->name);
+		return missing_word(c, a->nwords, e);
 	if (most >= 0 && a->nwords > most)
 		return err_set(e, ERR_USAGE,
 			       "unexpected argument '%s'; usage: skep %s%s%s",
@@ -317,12 +343,15 @@ static int take_words(struct args *a, int argc, char **argv, struct err *e)
 		} else if (!only_words && word[0] == '-' && word[1]) {
 			if (take_letters(a, argc, argv, &i, e))
 				return -1;
-		} else if (!a->command) {
-			if (take_command_word(a, word, e))
-				return -1;
 		} else {
-			argv[kept++] = word;
-			a->nwords++;
+			int taken = a->command ? 1
+					       : take_command_word(a, word, e);
+
+			if (taken < 0)
+				return -1;
+			if (taken)
+				argv[kept++] = word;
+			a->nwords += taken;
 		}
 	}
 	return 0;

@@ -135,13 +135,14 @@ int cli_read_text(const char *path, const char *what, struct buf *b,
 		       what, b->p[at] ? "invalid UTF-8" : "a NUL", at + 1);
 }
 
-int cli_print_session(struct cli *cli, const char *key, struct err *e)
+int cli_print_session(struct cli *cli, const char *key, const char *done,
+		      struct err *e)
 {
 	struct session_row row;
 
 	if (session_need(&cli->agent, key, &row, &cli->arena, e))
 		return -1;
-	output_object(&cli->out, &session_row_shape, &row);
+	output_result(&cli->out, &session_row_shape, &row, "%s", done);
 	return 0;
 }
 
@@ -205,10 +206,7 @@ static int run_command(struct cli *cli, struct err *e)
 	if (is_answered(cli))
 		return output_end(&cli->out, e);
 	if (!a->command)
-		return err_set(e, ERR_USAGE,
-			       "the command is missing; see 'skep "
-			       "%s%s--help'",
-			       a->noun ? a->noun : "", a->noun ? " " : "");
+		return missing_command(a->noun, e);
 	rc = cli_open(cli, e);
 	if (!rc)
 		rc = a->command->run(cli, e);

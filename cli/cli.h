@@ -31,7 +31,7 @@ struct cli {
 	struct agent_database_row file; /* registry row of the agent's file */
 	struct agent_file agent;        /* .db NULL if not needed */
 	const char *agent_name;
-	const char *space; /* of NEEDS_AGENT_WORD: the namespace, or NULL */
+	const char *namespace; /* of NEEDS_AGENT_WORD: the namespace, or NULL */
 };
 
 int cli_main(int argc, char **argv); /* the exit status */
@@ -62,8 +62,9 @@ int cli_confirm_always(struct cli *cli, const char *what, struct err *e);
 /* The same for another action: "cancel all runs". */
 int cli_confirm_action(struct cli *cli, const char *action, struct err *e);
 
-/* Prints the current row of a session. */
-int cli_print_session(struct cli *cli, const char *key, struct err *e);
+/* The result of a change to a session: the sentence, or its row as JSON. */
+int cli_print_session(struct cli *cli, const char *key, const char *done,
+		      struct err *e);
 
 /* Reads a file, or stdin for "-", into b, up to the limit of b. */
 int cli_read(const char *path, struct buf *b, struct err *e);

@@ -3,6 +3,7 @@
 
 #include "lib/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -95,6 +96,7 @@ struct command {
 	const char *help;  /* one line, no capital, no full stop */
 	const char *about; /* paragraphs for --help and the man page, or NULL;
 			    * see cli/help/wrap.h */
+	bool is_default;   /* of its noun: the verb may be omitted */
 	unsigned needs;
 	const struct placeholder *arguments; /* where placeholders.def does
 					      * not fit; or NULL */
@@ -156,5 +158,7 @@ const char *args_option(const struct args *a, const char *name);
 
 /* ERR_USAGE with a suggestion or the verbs of the noun. */
 int unknown_command(const char *noun, const char *word, struct err *e);
+/* ERR_USAGE; noun is NULL if there is none. */
+int missing_command(const char *noun, struct err *e);
 
 #endif

@@ -11,10 +11,10 @@ static void at(void *arg, int64_t done)
 	struct index_view *v = arg;
 
 	progress_at(&v->bar, done);
-	if (v->bar.on || v->json || v->said ||
+	if (v->bar.on || v->json || v->printed ||
 	    clock_mono_ns() - v->since < SILENT_NS)
 		return;
-	v->said = true;
+	v->printed = true;
 	fprintf(stderr,
 		"skep: building the search index: %" PRId64
 		" %s so far; later searches index only new data\n",

@@ -12,7 +12,7 @@ struct index_view {
 	struct progress bar;
 	const char *what; /* "events", "files" */
 	int64_t since;    /* clock_mono_ns */
-	bool json, said;
+	bool json, printed;
 	struct index_watch watch; /* for the search */
 };
 

@@ -176,7 +176,7 @@ static void take_word(struct cli *cli, const char **agent)
 	n = colon ? (size_t)(colon - word) : strlen(word);
 	if (n)
 		*agent = arena_textn(&cli->arena, word, n);
-	cli->space = colon ? colon + 1 : NULL;
+	cli->namespace = colon ? colon + 1 : NULL;
 	a->words++;
 	a->nwords--;
 }

@@ -262,6 +262,20 @@ write_note(struct output *o, const char *fmt, va_list ap)
 	buf_fini(&b);
 }
 
+void output_result(struct output *o, const struct shape *shape, const void *obj,
+		   const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->json) {
+		output_object(o, shape, obj);
+		return;
+	}
+	va_start(ap, fmt);
+	write_note(o, fmt, ap);
+	va_end(ap);
+}
+
 void output_note(struct output *o, const char *fmt, ...)
 {
 	va_list ap;

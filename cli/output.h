@@ -48,6 +48,10 @@ void output_json(struct output *o, const char *text);
 /* A JSON document with line breaks: unchanged, or on one line with --json. */
 int output_document(struct output *o, const char *text, struct err *e);
 
+/* The result of a command: a sentence, or the object with --json. */
+void output_result(struct output *o, const struct shape *shape, const void *obj,
+		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /* For users only; prints nothing with --json. */
 void output_note(struct output *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -77,7 +81,9 @@ void output_label(struct output *o, enum output_style style, const char *word,
 /*
  * A progress bar on stderr, if that is a terminal and the output is not JSON:
  *   struct progress p; progress_begin(&p, o, "importing", total);
- *   progress_at(&p, done); … progress_end(&p); total 0: unknown, a count is shown. It is redrawn at most ten times a second.
+ *   progress_at(&p, done); … progress_end(&p);
+ * If total is 0, it is unknown, and a count is shown. The bar is redrawn at
+ * most ten times a second.
  */
 struct progress {
 	const char *what;

@@ -3,6 +3,7 @@
 #include "lib/base/id.h"
 #include "lib/base/text.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,22 @@ void remote_done(struct cli *cli, const cJSON *answer)
 			    json_text(answer, "note", "done"));
 	else
 		output_note(&cli->out, "%s", json_text(answer, "note", "done"));
+}
+
+void remote_result(struct cli *cli, const cJSON *answer, const char *fmt, ...)
+{
+	struct buf text = BUF_MAX(1 << 16);
+	va_list ap;
+
+	if (cli->out.json) {
+		print_json(cli, answer);
+		return;
+	}
+	va_start(ap, fmt);
+	buf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	output_note(&cli->out, "%s", text.p);
+	buf_fini(&text);
 }
 
 int remote_post(struct cli *cli, const char *path, const char *body,

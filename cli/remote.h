@@ -17,6 +17,10 @@ int remote_print_items(struct cli *cli, const char *path, struct err *e);
 /* Prints the result of a command. */
 void remote_done(struct cli *cli, const cJSON *answer);
 
+/* The result of a command: a sentence, or the response with --json. */
+void remote_result(struct cli *cli, const cJSON *answer, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* POSTs, and prints the note of the response, or the object with --json. */
 int remote_post(struct cli *cli, const char *path, const char *body,
 		struct err *e);

@@ -1,4 +1,4 @@
-/* The error for an unknown command. */
+/* The errors for an unknown and for a missing command. */
 #include "cli/command.h"
 
 #include "lib/base/suggest.h"
@@ -51,6 +51,19 @@ static void list_verbs(const char *noun, char out[LIST_MAX])
 	}
 }
 
+int missing_command(const char *noun, struct err *e)
+{
+	char verbs[LIST_MAX];
+
+	if (!noun)
+		return err_set(e, ERR_USAGE,
+			       "the command is missing; 'skep help' lists all "
+			       "commands");
+	list_verbs(noun, verbs);
+	return err_set(e, ERR_USAGE, "the verb is missing; %s has the verbs %s",
+		       noun, verbs);
+}
+
 int unknown_command(const char *noun, const char *word, struct err *e)
 {
 	const char *best = near_command(noun, word);
@@ -61,15 +74,15 @@ int unknown_command(const char *noun, const char *word, struct err *e)
 	if (best)
 		return err_set(
 			e, ERR_USAGE,
-			"unknown command '%s%s%.80s'; did you mean '%s%s%s'?",
+			"unknown command '%s%s%s'; did you mean '%s%s%s'?",
 			noun ? noun : "", space, given.text, noun ? noun : "",
 			space, best);
 	if (!noun)
 		return err_set(e, ERR_USAGE,
-			       "unknown command '%.80s'; see 'skep --help'",
+			       "unknown command '%s'; see 'skep --help'",
 			       given.text);
 	list_verbs(noun, verbs);
 	return err_set(e, ERR_USAGE,
-		       "unknown command '%s %.80s'; %s has the verbs %s", noun,
+		       "unknown command '%s %s'; %s has the verbs %s", noun,
 		       given.text, noun, verbs);
 }

@@ -16,7 +16,7 @@
 #define QUEUE_MAX   256
 #define OUT_MAX     (2u * MSG_MAX_BYTES)
 
-static void wake_up(struct ipc_client *c)
+void client_wake(struct ipc_client *c)
 {
 	uint64_t one = 1;
 
@@ -47,6 +47,7 @@ static void drop_reports(struct ipc_client *c)
 static void destroy(struct ipc_client *c)
 {
 	drop_reports(c);
+	open_requests_drop(c);
 	if (c->wake >= 0)
 		close(c->wake);
 	pthread_mutex_destroy(&c->lock);
@@ -77,6 +78,7 @@ static void set_up_client(struct ipc_client *c,
 	set_hello(c, &config->hello);
 	c->address.sun_family = AF_UNIX;
 	memcpy(c->address.sun_path, config->path, strlen(config->path) + 1);
+	c->last_command = config->last_command;
 	c->fd = -1;
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	buf_init(&c->in, MSG_MAX_BYTES + 4096 + 64);
@@ -112,17 +114,19 @@ int ipc_client_open(struct ipc_client **out,
 }
 
 /* The thread is idle, so nothing that it uses is in use. */
-void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello)
+void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello,
+			 int64_t last_command)
 {
 	pthread_mutex_lock(&c->lock);
 	while (!c->resting)
 		pthread_cond_wait(&c->moved, &c->lock);
 	drop_reports(c);
+	open_requests_drop(c);
 	set_hello(c, hello);
-	c->last_command = 0;
+	c->last_command = last_command;
 	c->resting = false;
 	pthread_mutex_unlock(&c->lock);
-	wake_up(c);
+	client_wake(c);
 }
 
 void ipc_client_close(struct ipc_client *c)
@@ -132,7 +136,7 @@ void ipc_client_close(struct ipc_client *c)
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
 	pthread_mutex_unlock(&c->lock);
-	wake_up(c);
+	client_wake(c);
 	pthread_join(c->thread, NULL);
 	destroy(c);
 }
@@ -195,7 +199,7 @@ int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e)
 		if (rc < 0)
 			free(r);
 		if (rc == 0)
-			wake_up(c);
+			client_wake(c);
 	}
 	buf_fini(&b);
 	return rc < 0 ? -1 : 0;
@@ -204,7 +208,7 @@ int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e)
 void ipc_client_heartbeat_in(struct ipc_client *c, int64_t ms)
 {
 	atomic_store(&c->beat_at, clock_mono_ns() + ms * NS_PER_MS);
-	wake_up(c);
+	client_wake(c);
 }
 
 int ipc_client_flush(struct ipc_client *c, int64_t timeout_ms, struct err *e)

@@ -28,6 +28,9 @@ struct ipc_calls {
 	void (*lost)(void *arg);
 	/* Fills a heartbeat, except for its `who`. */
 	void (*heartbeat)(void *arg, struct msg_heartbeat *out);
+	/* The result of a request; each comes once. m is valid during the
+	 * call. NULL: the client sends no requests. */
+	void (*result)(void *arg, const struct msg *m);
 };
 
 struct ipc_client_config {
@@ -35,6 +38,7 @@ struct ipc_client_config {
 	struct msg_hello hello; /* its `who` begins every message */
 	int64_t heartbeat_ms;
 	int64_t lost_after_ms;
+	int64_t last_command; /* the newest command that the run has */
 	int64_t quiet_ms; /* connects after this, or with the first report */
 	struct ipc_calls calls;
 };
@@ -45,7 +49,8 @@ int ipc_client_open(struct ipc_client **out,
 
 /* After the command `next`: continues as another attempt, with this hello.
  * Reports that were not acknowledged are dropped. */
-void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello);
+void ipc_client_continue(struct ipc_client *c, const struct msg_hello *hello,
+			 int64_t last_command);
 
 /* Ends the thread; reports that were not acknowledged are dropped. Accepts
  * NULL. */
@@ -58,6 +63,12 @@ void ipc_client_close(struct ipc_client *c);
  * thread may call it.
  */
 int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e);
+
+/* Sends a request and fills in `who`. It is sent again after each reconnection
+ * until its result has come. Any number of them wait at the same time, up to a
+ * limit (ERR_BUSY). Any thread may call it. */
+int ipc_client_request(struct ipc_client *c, const struct msg *m,
+		       struct err *e);
 
 /* Sends a heartbeat in ms, not only when the next one is due. Any thread may call
  * it. */

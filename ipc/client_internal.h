@@ -10,13 +10,21 @@
 #include <sys/un.h>
 
 /* Internals of the worker's end: client.c has the callers' functions,
- * client_thread.c the thread's. */
+ * client_thread.c the thread's, and client_request.c the requests. */
 #define NS_PER_MS 1000000
 
 struct report {
 	struct report *next;
 	enum msg_type type;
 	bool sent; /* on the current connection */
+	size_t n;
+	char json[];
+};
+
+/* A message `request` whose result has not come. */
+struct open_request {
+	struct open_request *next;
+	uint32_t number; /* on the current connection; 0: not sent */
 	size_t n;
 	char json[];
 };
@@ -36,10 +44,11 @@ struct ipc_client {
 	int wake; /* eventfd: other threads have changed something */
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* protects the five below */
+	pthread_mutex_t lock; /* protects the six below */
 	pthread_cond_t moved; /* one of them has changed */
 	struct report *queue; /* one of them, marked sent, may be in flight */
 	unsigned queued;
+	struct open_request *open; /* oldest first */
 	bool closing;
 	bool resting; /* between two identities: does not connect */
 	bool greeted; /* hello accepted on this connection */
@@ -53,7 +62,7 @@ struct ipc_client {
 	bool lost;    /* and reported */
 	struct buf in, out;
 	struct arena turn;
-	struct requests asked;
+	struct requests pending;
 	uint32_t number;    /* of the newest request */
 	int64_t greeted_by; /* deadline for the response to hello */
 	int64_t last_command;
@@ -66,5 +75,18 @@ struct ipc_client {
 
 /* The thread: connects, serves and idles until it is ended. */
 void *ipc_link_run(void *arg);
+/* Frames a message and returns its number. */
+uint32_t ipc_link_send(struct ipc_client *c, const char *json, size_t n);
+
+void client_wake(struct ipc_client *c); /* the thread */
+
+/* Requests. For the thread: sends those that were not sent; is there one with
+ * this number; removes it. */
+void open_requests_send(struct ipc_client *c);
+bool open_request_is(struct ipc_client *c, uint32_t number);
+void open_request_end(struct ipc_client *c, uint32_t number);
+/* With the lock held: they were not sent on the next connection; drops them. */
+void open_requests_reset(struct ipc_client *c);
+void open_requests_drop(struct ipc_client *c);
 
 #endif

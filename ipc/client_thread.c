@@ -30,7 +30,7 @@ static bool is_closing(struct ipc_client *c)
 }
 
 /* Frames a message of our own; none of them can exceed a limit. */
-static uint32_t send_request(struct ipc_client *c, const char *json, size_t n)
+uint32_t ipc_link_send(struct ipc_client *c, const char *json, size_t n)
 {
 	c->number = (c->number + 1) & 0x7fffffffu;
 	if (c->number == 0)
@@ -49,7 +49,7 @@ static uint32_t ask_msg(struct ipc_client *c, struct msg *m)
 				    c->config.hello.attempt,
 				    c->config.hello.token};
 	if (msg_encode(m, &b, &e) == 0)
-		number = send_request(c, b.p, b.n);
+		number = ipc_link_send(c, b.p, b.n);
 	buf_fini(&b);
 	return number;
 }
@@ -59,14 +59,14 @@ static void ask_ready(struct ipc_client *c)
 	struct msg m = {.type = MSG_TYPE_READY};
 
 	m.u.ready.last = c->last_command;
-	c->asked.ready = ask_msg(c, &m);
+	c->pending.ready = ask_msg(c, &m);
 }
 
 static void ask_hello(struct ipc_client *c)
 {
 	struct msg m = {.type = MSG_TYPE_HELLO, .u.hello = c->config.hello};
 
-	c->asked.hello = ask_msg(c, &m);
+	c->pending.hello = ask_msg(c, &m);
 	c->greeted_by = clock_mono_ns() + (int64_t)HELLO_MS * NS_PER_MS;
 }
 
@@ -92,11 +92,11 @@ static void ask_report(struct ipc_client *c)
 	struct report *r = NULL;
 
 	pthread_mutex_lock(&c->lock);
-	if (c->greeted && !c->asked.report)
+	if (c->greeted && !c->pending.report)
 		r = next_report(c);
 	if (r) {
 		r->sent = true;
-		c->asked.report = send_request(c, r->json, r->n);
+		c->pending.report = ipc_link_send(c, r->json, r->n);
 		if (msg_kind(r->type) == MSG_IS_HINT)
 			c->hinted = clock_mono_ns();
 	}
@@ -107,7 +107,7 @@ static void complete_report(struct ipc_client *c)
 {
 	struct report **at, *done;
 
-	c->asked.report = 0;
+	c->pending.report = 0;
 	c->last_sent = clock_mono_ns();
 	pthread_mutex_lock(&c->lock);
 	for (at = &c->queue; *at && !(*at)->sent; at = &(*at)->next)
@@ -127,6 +127,8 @@ static void set_greeted(struct ipc_client *c, bool greeted)
 	c->greeted = greeted;
 	for (struct report *r = c->queue; r && !greeted; r = r->next)
 		r->sent = false;
+	if (!greeted)
+		open_requests_reset(c);
 	pthread_cond_broadcast(&c->moved);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -135,7 +137,7 @@ static void set_greeted(struct ipc_client *c, bool greeted)
 static int take_command(struct ipc_client *c, const struct msg *m,
 			struct err *e)
 {
-	c->asked.ready = 0;
+	c->pending.ready = 0;
 	if (m->u.id > c->last_command) {
 		c->last_command = m->u.id;
 		c->config.calls.command(c->config.calls.arg, m);
@@ -152,12 +154,13 @@ static int take_command(struct ipc_client *c, const struct msg *m,
 static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 			 struct err *e)
 {
-	bool command = f->request == c->asked.ready;
-	bool report = f->request == c->asked.report;
+	bool command = f->request == c->pending.ready;
+	bool report = f->request == c->pending.report;
+	bool request = open_request_is(c, f->request);
 	struct msg m;
 
 	if (f->request == 0 ||
-	    (!command && !report && f->request != c->asked.hello))
+	    (!command && !report && !request && f->request != c->pending.hello))
 		return 0; /* the request was sent on an earlier connection */
 	if (msg_decode(f->p, f->n, SIDE_SUPERVISOR, &c->turn, &m, e))
 		return -1;
@@ -166,15 +169,20 @@ static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 		c->config.calls.refused(c->config.calls.arg, m.u.refuse.why);
 		return err_set(e, ERR_STALE, "refused");
 	}
-	if (msg_kind(m.type) != (command ? MSG_IS_COMMAND : MSG_IS_REPLY))
+	if (msg_kind(m.type) != (command   ? MSG_IS_COMMAND
+				 : request ? MSG_IS_RESULT
+					   : MSG_IS_REPLY))
 		return err_set(e, ERR_PROTOCOL, "%s is not a valid response",
 			       msg_name(m.type));
 	if (command)
 		return take_command(c, &m, e);
-	if (report) {
+	if (request) {
+		open_request_end(c, f->request);
+		c->config.calls.result(c->config.calls.arg, &m);
+	} else if (report) {
 		complete_report(c);
 	} else {
-		c->asked.hello = 0;
+		c->pending.hello = 0;
 		/* a supervisor that was restarted learns at once how far we
 		 * are: the next heartbeat is due */
 		c->last_sent = c->failures ? 0 : clock_mono_ns();
@@ -260,13 +268,13 @@ static void sign_of_life(struct ipc_client *c)
  * have happened. */
 static int64_t until_due(const struct ipc_client *c)
 {
-	int64_t now = clock_mono_ns(), asked = atomic_load(&c->beat_at);
+	int64_t now = clock_mono_ns(), beat_at = atomic_load(&c->beat_at);
 	int64_t at = c->last_sent + c->config.heartbeat_ms * NS_PER_MS;
 
-	if (!c->asked.ready)
+	if (!c->pending.ready)
 		return (c->greeted_by - now) / NS_PER_MS;
-	if (asked && asked < at)
-		at = asked;
+	if (beat_at && beat_at < at)
+		at = beat_at;
 	return (at - now + NS_PER_MS - 1) / NS_PER_MS;
 }
 
@@ -284,13 +292,14 @@ static void serve_connection(struct ipc_client *c)
 	ask_hello(c);
 	while (!is_closing(c)) {
 		ask_report(c);
+		open_requests_send(c);
 		if (write_some(c, &e))
 			return;
 		if (wait_for(c, until_anything(c)) && read_some(c, &e))
 			return;
 		if (until_due(c) > 0)
 			continue;
-		if (!c->asked.ready)
+		if (!c->pending.ready)
 			return; /* no server is behind this connection */
 		sign_of_life(c);
 	}
@@ -341,7 +350,7 @@ static void hang_up(struct ipc_client *c)
 {
 	close(c->fd);
 	c->fd = -1;
-	c->asked = (struct requests){0};
+	c->pending = (struct requests){0};
 	c->hint_in_ms = POLL_MAX_MS;
 	buf_clear(&c->in);
 	buf_clear(&c->out);

@@ -1,5 +1,6 @@
 #include "ipc/mcp_socket.h"
 
+#include "ipc/run_socket.h"
 #include "lib/os/process.h"
 
 #include <dirent.h>
@@ -8,17 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_dead(const char *name)
+/* The PID in the name of a socket, or 0. */
+static int owner_of(const char *name)
 {
 	char again[ASK_SOCKET_SIZE];
-	struct process_identity m;
 	int pid = 0;
 
-	if (sscanf(name, ASK_SOCKET, &pid) != 1) // NOLINT(cert-err34-c)
-		return false;
-	snprintf(again, sizeof again, ASK_SOCKET, pid);
-	return strcmp(name, again) == 0 &&
-	       (!process_identity(pid, &m) || !process_is_alive(&m));
+	if (sscanf(name, ASK_SOCKET, &pid) == 1) // NOLINT(cert-err34-c)
+		snprintf(again, sizeof again, ASK_SOCKET, pid);
+	else if (sscanf(name, RUN_SOCKET, &pid) == 1) // NOLINT(cert-err34-c)
+		snprintf(again, sizeof again, RUN_SOCKET, pid);
+	else
+		return 0;
+	return strcmp(name, again) == 0 ? pid : 0;
+}
+
+static bool is_dead(const char *name)
+{
+	struct process_identity m;
+	int pid = owner_of(name);
+
+	return pid > 0 && (!process_identity(pid, &m) || !process_is_alive(&m));
 }
 
 void ask_socket_remove_stale(const char *dir)

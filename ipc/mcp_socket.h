@@ -8,7 +8,7 @@
 #define ASK_SOCKET      "mcp-%d.sock"
 #define ASK_SOCKET_SIZE 32
 
-/* Deletes the sockets of dead workers. */
+/* Deletes the sockets of dead workers, also those of ipc/run_socket.h. */
 void ask_socket_remove_stale(const char *dir);
 
 #endif

@@ -27,6 +27,9 @@ enum msg_kind {
 	MSG_IS_WAIT, /* from a worker; answered by a command, when there is one */
 	MSG_IS_COMMAND, /* answers a wait */
 	MSG_IS_REPLY,   /* answers a report or a hint */
+	MSG_IS_REQUEST, /* from a worker; answered by a result, when there is
+			 * one */
+	MSG_IS_RESULT,  /* answers a request */
 	MSG_IS_START    /* not sent over the connection */
 };
 

@@ -399,8 +399,8 @@ int ipc_server_answer(struct ipc_server *s, struct ipc_from to,
 	struct buf frame = BUF_MAX(MSG_MAX_BYTES + SP_OVERHEAD);
 	int rc;
 
-	assert(msg_kind(m->type) == MSG_IS_COMMAND ||
-	       msg_kind(m->type) == MSG_IS_REPLY);
+	assert(msg_side(m->type) == SIDE_SUPERVISOR &&
+	       msg_kind(m->type) != MSG_IS_START);
 	rc = msg_encode(m, &text, e);
 	if (rc == 0 && c) {
 		sp_put(&frame, to.request, text.p, text.n);

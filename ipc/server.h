@@ -48,7 +48,7 @@ int ipc_server_fd(const struct ipc_server *s);
 int ipc_server_receive(struct ipc_server *s, struct arena *a,
 		       struct ipc_from *from, struct msg *m, struct err *e);
 
-/* Sends a command or a reply. A worker that is gone is not an error. */
+/* Sends a command, a reply or a result. A worker that is gone is not an error. */
 int ipc_server_answer(struct ipc_server *s, struct ipc_from to,
 		      const struct msg *m, struct err *e);
 

@@ -128,8 +128,10 @@ int ipc_conn_write(struct ipc_conn *c, const void *p, size_t n)
 	if (buf_add(&c->out, p, n))
 		return -1;
 	sent = send_now(c->fd, c->out.p, c->out.n);
-	if (sent < 0)
+	if (sent < 0) {
+		buf_clear(&c->out); /* the peer is gone */
 		return -1;
+	}
 	buf_drop(&c->out, (size_t)sent);
 	release_if_empty(&c->out);
 	return 0;

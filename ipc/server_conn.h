@@ -39,8 +39,8 @@ int ipc_conn_frame(struct ipc_conn *c, struct sp_frame *out, struct err *e);
 void ipc_conn_took(struct ipc_conn *c, const struct sp_frame *f);
 bool ipc_conn_has_frame(const struct ipc_conn *c);
 
-/* Sends what fits and keeps the rest. -1 if the connection is broken or the
- * peer has left too much unread. */
+/* Sends what fits and keeps the rest. -1 if the connection is broken (nothing is
+ * kept), or the peer has left too much unread. */
 int ipc_conn_write(struct ipc_conn *c, const void *p, size_t n);
 
 #endif

@@ -20,8 +20,7 @@
  */
 #define SPAWN_FD      3 /* the spawner's end */
 #define SPAWN_RUN     48
-#define SPAWN_PASSED  5 /* descriptors, at most */
-#define SPAWN_BUILD   SKEP_VERSION
+#define SPAWN_PASSED  5             /* descriptors, at most */
 #define SPAWN_MARKER  "SKEP_RUN_ID" /* in the environment of all processes */
 #define SPAWN_PROGRAM "skep-spawner"
 /* Its one argument: as long as the name that ps shows for a worker. */

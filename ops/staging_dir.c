@@ -182,3 +182,14 @@ bool staging_dir_is_stale(const char *path)
 	close(fd);
 	return true;
 }
+
+/* Once for all files: thousands of single syncs would take minutes. */
+int tree_sync_all(const char *dir, struct err *e)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 || syncfs(fd) ? err_errno_set(e, "%s", dir) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}

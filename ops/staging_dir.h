@@ -39,4 +39,7 @@ int tree_remove(const char *path, struct err *e);
 /* Syncs a file, or the names in a directory. */
 int tree_sync(const char *path, struct err *e);
 
+/* Syncs everything on the filesystem of the directory. */
+int tree_sync_all(const char *dir, struct err *e);
+
 #endif

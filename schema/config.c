@@ -98,7 +98,8 @@ static int set_text(struct config *c, const struct key *k, const cJSON *v,
 		return err_set(e, ERR_CONFIG, "%s.%s must be a string",
 			       k->section, k->name);
 	if (!is_allowed(k->values, v->valuestring))
-		return err_set(e, ERR_CONFIG, "%s.%s is '%s'; it must be %s",
+		return err_set(e, ERR_CONFIG,
+			       "%s.%s is '%s'; it must be one of %s",
 			       k->section, k->name, quoted(v->valuestring).text,
 			       k->values);
 	*to = arena_text(&c->arena, v->valuestring);
@@ -108,19 +109,24 @@ static int set_text(struct config *c, const struct key *k, const cJSON *v,
 static int number_of(const struct key *k, const cJSON *v, int64_t *out,
 		     struct err *e)
 {
+	char key[64];
+
+	text_printf(key, sizeof key, "%s.%s", k->section, k->name);
 	if (cJSON_IsNumber(v) && v->valuedouble == floor(v->valuedouble) &&
 	    fabs(v->valuedouble) < 9e15) {
 		*out = (int64_t)v->valuedouble;
 		return 0;
 	}
 	if (cJSON_IsString(v) && k->kind == KIND_millis)
-		return text_millis("value", v->valuestring, out, e);
+		return text_millis(key, v->valuestring, out, e);
 	if (cJSON_IsString(v) && k->kind == KIND_bytes)
-		return text_bytes("value", v->valuestring, out, e);
-	return err_set(e, ERR_CONFIG, "expected a whole number%s",
-		       k->kind == KIND_millis  ? " of ms or a text like \"30s\""
-		       : k->kind == KIND_bytes ? " or a text like \"64k\""
-					       : "");
+		return text_bytes(key, v->valuestring, out, e);
+	return err_set(e, ERR_CONFIG, "%s must be a whole number%s", key,
+		       k->kind == KIND_millis
+			       ? " of milliseconds, or a string such as \"30s\""
+		       : k->kind == KIND_bytes
+			       ? " of bytes, or a string such as \"64k\""
+			       : "");
 }
 
 static int set_number(struct config *c, const struct key *k, const cJSON *v,
@@ -130,7 +136,7 @@ static int set_number(struct config *c, const struct key *k, const cJSON *v,
 
 	if (number_of(k, v, &n, e)) {
 		e->code = ERR_CONFIG;
-		return err_wrap(e, "%s.%s", k->section, k->name);
+		return -1;
 	}
 	if (n < k->min || n > k->max)
 		return err_set(e, ERR_CONFIG,

@@ -31,5 +31,7 @@ int skepd_check(const struct skepd_options *o, struct err *e)
 	rc = c.http_listen[0] ? http_check_address(c.http_listen, o->check, e)
 			      : 0;
 	config_fini(&c);
-	return rc ? rc : check_schema(&home, e);
+	if (rc)
+		return err_wrap(e, "http.listen");
+	return check_schema(&home, e);
 }

@@ -18,6 +18,7 @@
 #include "supervisor/core/clock_change.h"
 #include "supervisor/core/full_disk.h"
 #include "supervisor/core/memory_trim.h"
+#include "supervisor/experiment/experiment.h"
 #include "supervisor/run/run.h"
 
 #include <errno.h>
@@ -71,6 +72,7 @@ static void before_commit(void *arg)
 	if (s->txn.refused)
 		return;
 	inflight_before_commit(s);
+	experiments_before_commit(s);
 	runs_before_commit(s);
 	notify_host_watchers(s);
 }
@@ -120,6 +122,7 @@ static void on_tick(uv_timer_t *h)
 		disk_reserve(&s->home);
 	}
 	channels_tick(s);
+	experiments_tick(s);
 	if (s->api)
 		mailbox_wait_tick(s->api);
 	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
@@ -306,7 +309,8 @@ static int start_reading(struct supervisor *s, struct err *e)
 	disk_full_error(&s->home, &why);
 	txn_refuse(&s->txn, &why);
 	if (channels_open(s, e) || retention_open(s, e) ||
-	    channel_delete_open(s, e) || api_open(&s->api, s, &s->loop, e))
+	    channel_delete_open(s, e) || experiments_open(s, e) ||
+	    api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -343,8 +347,8 @@ static int start_services(struct supervisor *s, struct err *e)
 		return -1;
 	s->roots.spawner = s->spawn.pid;
 	if (runs_recover(s, e) || channels_open(s, e) || retention_open(s, e) ||
-	    channel_delete_open(s, e) || runs_listen(s, e) ||
-	    api_open(&s->api, s, &s->loop, e))
+	    channel_delete_open(s, e) || experiments_open(s, e) ||
+	    runs_listen(s, e) || api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -379,6 +383,7 @@ static void stop(struct supervisor *s)
 	agent_upgrades_free(s);
 	api_close(s->api);
 	channels_free(s);
+	experiments_free(s);
 	runs_free(s);
 	uv_loop_close(&s->loop);
 	if (!s->read_only && control_unlock(s->db, &e))

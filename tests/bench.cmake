@@ -1,4 +1,4 @@
-unit(test_bench_stats bench_stats)
+unit(test_stats report)
 
 # Every benchmark, briefly: that it works, not how fast it is.
 file(STRINGS ${CMAKE_SOURCE_DIR}/bench/benches.def lines REGEX "^BENCH")

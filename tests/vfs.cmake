@@ -4,6 +4,9 @@ add_library(vfs_support STATIC support/vfs_test.c support/vfs_changes.c
 target_link_libraries(vfs_support PUBLIC support vfs)
 unit(test_vfs vfs_support)
 unit(test_vfs_snap vfs_support)
+unit(test_vfs_fork_across vfs_support)
+unit(test_vfs_restore vfs_support)
+unit(test_vfs_fork vfs_support)
 unit(test_vfs_model vfs_support)
 threaded(test_vfs_model) # the mount has threads
 unit(test_vfs_cookie vfs_support)

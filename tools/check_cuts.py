@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Fails if a file prints text into a fixed buffer, without a look at the result,
-in more places than tools/cuts.txt lists. Such a text is cut without a trace. Text
-for people is printed with text_printf or text_fit (lib/base/text.h), which end a cut
-text in an ellipsis; names and ids are checked or sized from the input. The places that are
-listed print names of a known size, or paths below one.
+or with a precision such as %.300s, in more places than tools/cuts.txt lists. Such
+a text is cut without a trace. Text for people is printed with text_printf, text_fit
+(lib/base/text.h) or buf_add_fit (lib/base/buf.h), which end a cut text in an ellipsis;
+names and ids are checked or sized from the input. The places that are listed print names of
+a known size, or paths below one.
    tools/check_cuts.py [--write]"""
 import pathlib
 import re
@@ -13,6 +14,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools" / "cuts.txt"
 CALL = re.compile(r"\bv?snprintf\(")
+PRECISION = re.compile(r"%\.(\d+)s")
+SHORT = 40  # digests and dates
 LOOKED_AT = re.compile(r"(if \(|>=|= ?|\(size_t\)|return|&&|\|\||\()\s*$")
 
 
@@ -34,7 +37,9 @@ def count(path):
     return sum(1 for m in CALL.finditer(text)
                if (m.group().startswith("v") or re.search(
                    r"%[-.*0-9]*s", arguments(text, m.end())))
-               and not LOOKED_AT.search(text[max(0, m.start() - 40):m.start()]))
+               and not LOOKED_AT.search(text[max(0, m.start() - 40):m.start()])
+               ) + sum(1 for m in PRECISION.finditer(text)
+                       if int(m.group(1)) >= SHORT)
 
 
 def main():
@@ -55,7 +60,7 @@ def main():
     for f, n in found.items():
         if n > int(listed.get(f, 0)):
             print("%s: %d unchecked prints into fixed buffers, tools/cuts.txt "
-                  "has %s: use text_printf or text_fit, or check the result" %
+                  "has %s: use text_printf, text_fit or buf_add_fit, or check the result" %
                   (f, n, listed.get(f, "none")))
             bad = 1
     return bad

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fails if a file includes a directory, or a library, that tools/deps.txt forbids,
-# or another directory's internal.h (tests may).
+# or another directory's internal.h (tests may); or if X.c does not include X.h
+# first, which proves that the header compiles alone.
 cd "$(dirname "$0")/.." || exit 1
 git ls-files -co --exclude-standard '*.c' '*.h' '*.def' |
 xargs grep -nHE '^[ 	]*#[ 	]*include' |
@@ -30,6 +31,9 @@ awk -F: '
 	function directory(path) { sub(/\/?[^\/]*$/, "", path); return path }
 	{
 		match($3, /["<][^">]+/); h = substr($3, RSTART + 1, RLENGTH - 1)
+		own = $1; sub(/c$/, "h", own)
+		if (!seen[$1]++ && $1 ~ /\.c$/ && h != own && (getline line < own) > 0)
+			bad($1, $2, "it must include " own " first")
 		if ($3 ~ /"/ && rule(h) != "" && !below(h, may[rule($1)]))
 			bad($1, $2, rule($1) " must not include " rule(h))
 		if (h ~ /\/internal\.h$/ && !below($1, directory(h)) &&

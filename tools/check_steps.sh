@@ -38,7 +38,7 @@ step_build-release() { build release -DSKEP_WERROR=ON; }
 # again; ccache has the others from build-release.
 step_build-faults() {
 	build faults -DSKEP_WERROR=ON -- skep skepd skep-watchdog skep-spawner \
-		skep-worker skep-worker-chat
+		skep-worker skep-worker-chat skep-run
 }
 
 step_headers() {

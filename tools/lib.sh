@@ -26,17 +26,29 @@ as_root() {
 	fi
 }
 
+# apt-get, after other users of its locks have finished, such as the automatic
+# upgrades of a new machine: at most two minutes.
+apt() {
+	local try
+	for try in {1..24}; do
+		as_root apt-get -qq "$@" </dev/null >build/apt.log 2>&1 && return 0
+		grep -q 'Could not get lock' build/apt.log || break
+		[[ $try -eq 1 ]] && echo "waiting for another apt-get"
+		sleep 5
+	done
+	cat build/apt.log >&2
+	return 1
+}
+
 # Installs what is missing of the groups given and says what that is.
 need_packages() {
 	local missing
 	mapfile -t missing < <(missing_packages "$@")
 	[[ ${#missing[@]} -eq 0 ]] && return 0
 	echo "installing: ${missing[*]}"
-	if as_root apt-get -qq update </dev/null &&
-		as_root apt-get -qq install -y --no-install-recommends \
-			"${missing[@]}" </dev/null >/dev/null; then
+	mkdir -p build
+	apt update && apt install -y --no-install-recommends "${missing[@]}" &&
 		return 0
-	fi
 	echo "cannot install them here; as root run:" >&2
 	echo "  apt-get install ${missing[*]}" >&2
 	return 1

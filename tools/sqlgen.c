@@ -288,15 +288,15 @@ static void read_queries(const char *file, char *text)
 	for (char *line = strtok_r(text, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		bool comment = !strncmp(line, "--", 2);
-		const char *said = comment ? skip_space(line + 2) : line;
-		bool starts = comment && (!strncmp(said, "query ", 6) ||
-					  !strncmp(said, "columns ", 8) ||
-					  !strncmp(said, "row ", 4));
+		const char *section = comment ? skip_space(line + 2) : line;
+		bool starts = comment && (!strncmp(section, "query ", 6) ||
+					  !strncmp(section, "columns ", 8) ||
+					  !strncmp(section, "row ", 4));
 
 		if (starts || (*head && comment)) {
 			size_t n = strlen(head);
 
-			snprintf(head + n, sizeof head - n, "%s ", said);
+			snprintf(head + n, sizeof head - n, "%s ", section);
 			if (head_is_whole(head)) {
 				read_head(file, head);
 				head[0] = '\0';

@@ -27,26 +27,26 @@ static void plot_curves(struct bench_run *r, const struct curve *curves)
 	static const struct {
 		const char *title;
 		const char *y_label;
-		enum bench_scale y_scale;
+		enum plot_scale y_scale;
 		size_t offset;
 	} pictures[] = {
 		{"Throughput over the number of writers", "events per second",
-		 BENCH_LINEAR, offsetof(struct curve, rate)},
-		{"99 of 100 commits take at most", "ms, logarithmic", BENCH_LOG,
+		 PLOT_LINEAR, offsetof(struct curve, rate)},
+		{"99 of 100 commits take at most", "ms, logarithmic", PLOT_LOG,
 		 offsetof(struct curve, p99)},
 		{"Fairness: events of the slowest writer / the fastest", "",
-		 BENCH_LINEAR, offsetof(struct curve, fair)},
+		 PLOT_LINEAR, offsetof(struct curve, fair)},
 	};
 
 	for (size_t k = 0; k < sizeof pictures / sizeof pictures[0]; k++) {
-		struct bench_series series[LAYOUTS];
+		struct plot_series series[LAYOUTS];
 		size_t used = 0;
 
 		for (int l = 0; l < LAYOUTS; l++) {
 			const char *at = (const char *)&curves[l];
 
 			if (curves[l].n > 0)
-				series[used++] = (struct bench_series){
+				series[used++] = (struct plot_series){
 					layout_what((enum layout)l),
 					curves[l].x,
 					(const double
@@ -56,14 +56,13 @@ static void plot_curves(struct bench_run *r, const struct curve *curves)
 								       .offset),
 					curves[l].n};
 		}
-		bench_plot(r,
-			   &(struct bench_plot){.title = pictures[k].title,
-						.x_label = "writers",
-						.y_label = pictures[k].y_label,
-						.x_scale = BENCH_DOUBLING,
-						.y_scale = pictures[k].y_scale,
-						.series = series,
-						.nseries = used});
+		bench_plot(r, &(struct plot){.title = pictures[k].title,
+					     .x_label = "writers",
+					     .y_label = pictures[k].y_label,
+					     .x_scale = PLOT_DOUBLING,
+					     .y_scale = pictures[k].y_scale,
+					     .series = series,
+					     .nseries = used});
 	}
 }
 
@@ -88,13 +87,13 @@ static void plot_timeline(struct bench_run *r, const struct point *points,
 		events[i] = p->last.timeline[i].events;
 		wal[i] = p->last.timeline[i].wal_mb * 10;
 	}
-	bench_plot(r, &(struct bench_plot){
+	bench_plot(r, &(struct plot){
 			      .title = "One shared file over time: commits, "
 				       "and how the WAL grows and is emptied",
 			      .x_label = "seconds",
 			      .y_label = "",
 			      .series =
-				      (const struct bench_series[]){
+				      (const struct plot_series[]){
 					      {"events in 20 ms", x, events, m},
 					      {"WAL, in 0.1 MB", x, wal, m}},
 			      .nseries = 2});

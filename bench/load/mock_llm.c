@@ -66,17 +66,17 @@ static void serve_client(const struct mock_llm *t, int fd)
 {
 	struct timespec pause = {t->pause_ms / 1000,
 				 (long)(t->pause_ms % 1000) * 1000000};
-	bool heard = send_text(
+	bool connected = send_text(
 		fd, "HTTP/1.1 200 OK\r\ncontent-type: "
 		    "text/event-stream\r\nconnection: close\r\n\r\n");
 
-	for (int i = 0; heard && i < t->words; i++) {
-		heard = send_text(fd,
-				  "data: {\"choices\":[{\"index\":0,\"delta\":{"
-				  "\"content\":\"word \"}}]}\n\n");
+	for (int i = 0; connected && i < t->words; i++) {
+		connected = send_text(
+			fd, "data: {\"choices\":[{\"index\":0,\"delta\":{"
+			    "\"content\":\"word \"}}]}\n\n");
 		(void)nanosleep(&pause, NULL);
 	}
-	if (heard)
+	if (connected)
 		(void)send_text(fd,
 				"data: {\"choices\":[{\"index\":0,\"delta\":{},"
 				"\"finish_reason\":\"stop\"}],\"usage\":{"

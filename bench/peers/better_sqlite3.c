@@ -28,10 +28,11 @@ static int write_events(const char *path, int64_t n, struct err *e)
 	return fclose(f) ? err_errno_set(e, "%s", path) : 0;
 }
 
-static int parse_result(const struct buf *said, struct bench_sample *out,
+static int parse_result(const struct buf *output, struct bench_sample *out,
 			struct err *e)
 {
-	cJSON *root = json_parse_object("node's answer", said->p, said->n, e);
+	cJSON *root = json_parse_object("node's answer", output->p, output->n,
+					e);
 	const cJSON *wait;
 
 	if (!root)
@@ -54,7 +55,7 @@ static int run_node(struct bench_run *r, const char *dir,
 					   peer_better_sqlite3_js_n};
 	char db[4200], events[4200], seconds[32];
 	const char *args[] = {db, events, seconds, NULL};
-	struct buf said = BUF_MAX(256u << 20);
+	struct buf output = BUF_MAX(256u << 20);
 	int rc;
 
 	snprintf(db, sizeof db, "%s/reference.sqlite", dir);
@@ -63,10 +64,10 @@ static int run_node(struct bench_run *r, const char *dir,
 	rc = write_events(events,
 			  (int64_t)(bench_seconds(r) * EVENTS_PER_S) + 1, e);
 	if (!rc)
-		rc = node_run(&script, args, &said, e);
+		rc = node_run(&script, args, &output, e);
 	if (!rc)
-		rc = parse_result(&said, out, e);
-	buf_fini(&said);
+		rc = parse_result(&output, out, e);
+	buf_fini(&output);
 	return rc;
 }
 

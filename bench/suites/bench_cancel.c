@@ -54,12 +54,12 @@ static int time_handler(struct run_load *f, int i, const char *id,
 			struct histogram *wait, struct err *e)
 {
 	char sql[256];
-	int64_t asked, heard = 0;
+	int64_t requested_at, handled_at = 0;
 	struct sql *db;
 	int rc;
 
 	if (run_load_number(
-		    f, &asked, e,
+		    f, &requested_at, e,
 		    "SELECT created_at FROM run_command WHERE run = '%s'",
 		    id) ||
 	    run_load_agent_open(f, i, &db, e))
@@ -69,10 +69,10 @@ static int time_handler(struct run_load *f, int i, const char *id,
 		 "event_type t ON t.id = e.type WHERE r.run_id = '%s' AND "
 		 "t.name = 'cancelled'",
 		 id);
-	rc = sql_script_i64(db, sql, &heard, e);
+	rc = sql_script_i64(db, sql, &handled_at, e);
 	sql_close(db);
 	if (rc == 0)
-		histogram_add(wait, (heard - asked) * 1000000);
+		histogram_add(wait, (handled_at - requested_at) * 1000000);
 	return rc;
 }
 

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#define WORDS    100 /* long enough that all stream at once */
-#define QUICK    5
-#define PAUSE_MS 100
-#define PATIENCE 600.0
+#define WORDS        100 /* long enough that all stream at once */
+#define QUICK        5
+#define PAUSE_MS     100
+#define WAIT_SECONDS 600.0
 
 struct seen {
 	int words;
@@ -49,7 +49,7 @@ static int make_agents(struct run_load *f, int port, struct err *e)
 static void await_all(struct bench_run *r, const struct mock_llm *t, int n,
 		      struct seen *s)
 {
-	int64_t end = clock_mono_ns() + (int64_t)(PATIENCE * 1e9);
+	int64_t end = clock_mono_ns() + (int64_t)(WAIT_SECONDS * 1e9);
 	struct timespec pause = {0, 5000000};
 	int64_t now;
 
@@ -92,7 +92,7 @@ static int measure_chat(struct bench_run *r, struct run_load *f,
 		     : run_load_until(f, r,
 				      "SELECT count(*) FROM run WHERE state = "
 				      "'succeeded'",
-				      n, PATIENCE, &done, e);
+				      n, WAIT_SECONDS, &done, e);
 	if (rc == 0)
 		rc = err_set(e, ERR_TIMEOUT, "%" PRId64 " of %d runs succeeded",
 			     done, n);

@@ -5,15 +5,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define AGENTS   100
-#define FIRST    250
-#define STEPS    12
-#define PATIENCE 600.0 /* seconds for a step */
+#define AGENTS       100
+#define FIRST        250
+#define STEPS        12
+#define WAIT_SECONDS 600.0 /* seconds for a step */
 
 static const char connected[] = "SELECT count(*) FROM run WHERE state = "
 				"'running'";
 
-struct climb {
+struct density_search {
 	double n[STEPS], worker_kb[STEPS], skepd_mb[STEPS], seconds[STEPS];
 	size_t steps;
 	char limit[200];
@@ -21,7 +21,7 @@ struct climb {
 
 /* Starts up to n runs: 1, or 0 with the limit that was hit. */
 static int start_runs(struct bench_run *r, struct run_load *f, int from, int to,
-		      struct climb *c, struct err *e)
+		      struct density_search *c, struct err *e)
 {
 	int64_t got = 0;
 	int rc;
@@ -29,16 +29,16 @@ static int start_runs(struct bench_run *r, struct run_load *f, int from, int to,
 	for (int i = from; i < to && !bench_stopped(r); i++)
 		if (run_load_submit(f, i, "[{\"sleep_ms\":3600000}]", NULL, e))
 			return -1;
-	rc = run_load_until(f, r, connected, to, PATIENCE, &got, e);
+	rc = run_load_until(f, r, connected, to, WAIT_SECONDS, &got, e);
 	if (rc == 0)
 		(void)snprintf(c->limit, sizeof c->limit,
 			       "%" PRId64 " of %d workers were up after %.0f s",
-			       got, to, PATIENCE);
+			       got, to, WAIT_SECONDS);
 	return rc;
 }
 
-static int climb(struct bench_run *r, struct run_load *f, int max,
-		 struct climb *c, struct err *e)
+static int density_search(struct bench_run *r, struct run_load *f, int max,
+			  struct density_search *c, struct err *e)
 {
 	int have = 0;
 
@@ -68,7 +68,7 @@ static int climb(struct bench_run *r, struct run_load *f, int max,
 }
 
 /* Its target is for 1,000 active workers. */
-static double skepd_at_1000(const struct climb *c)
+static double skepd_at_1000(const struct density_search *c)
 {
 	size_t i = c->steps - 1;
 
@@ -77,7 +77,7 @@ static double skepd_at_1000(const struct climb *c)
 	return c->skepd_mb[i];
 }
 
-static void state(struct bench_run *r, const struct climb *c)
+static void state(struct bench_run *r, const struct density_search *c)
 {
 	const char *title = "live idle workers, agent file open";
 	size_t top = c->steps - 1;
@@ -111,13 +111,13 @@ static int run_density(struct bench_run *r, struct err *e)
 	int max = (int)bench_option_i64(r, "max",
 					bench_is_quick(r) ? 20 : 2000);
 	const char *dir = bench_dir(r, "density");
-	static struct climb c;
+	static struct density_search c;
 	struct run_load f;
 	int rc = run_load_start(&f, dir, AGENTS, max + 16, e);
 
 	if (rc)
 		return -1;
-	rc = climb(r, &f, max, &c, e);
+	rc = density_search(r, &f, max, &c, e);
 	run_load_stop(&f);
 	bench_dir_remove(r, dir);
 	if (rc == 0 && c.steps > 0)

@@ -14,7 +14,7 @@ static const char request[] = "GET /v1/runs?limit=10 HTTP/1.1\r\n"
 			      "Host: x\r\n\r\n";
 
 #define RUNS       10     /* on the page */
-#define PATIENCE   300000 /* ms for an answer */
+#define WAIT_MS    300000 /* ms for an answer */
 #define ANSWER_MAX 65536
 
 /* Sends the request and reads to the end of the page: ns, or -1. */
@@ -30,7 +30,7 @@ static int64_t request_page(int fd, const char *end, struct err *e)
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		ssize_t more;
 
-		if (poll(&p, 1, PATIENCE) <= 0)
+		if (poll(&p, 1, WAIT_MS) <= 0)
 			return err_set(e, ERR_TIMEOUT, "no answer came");
 		more = recv(fd, got + n, sizeof got - n, 0);
 		if (more <= 0)
@@ -95,7 +95,7 @@ static int alone(struct bench_run *r, void *arg, struct bench_sample *out,
 	return rc;
 }
 
-/* --- the limit: somebody who answers without looking ------------------- */
+/* --- the limit: a server that answers without parsing ------------------- */
 
 static void *echo(void *arg)
 {

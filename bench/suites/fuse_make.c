@@ -1,8 +1,8 @@
 /* `make -j2` of a real program in C, on the mount and on the disk. */
 #include "bench/suites/fuse_mount.h"
 
-#include "bench/stats.h"
 #include "lib/base/clock.h"
+#include "lib/report/stats.h"
 
 #include <stdint.h>
 #include <stdio.h>

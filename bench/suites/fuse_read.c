@@ -2,9 +2,9 @@
  * reader and by two. */
 #include "bench/suites/fuse_mount.h"
 
-#include "bench/stats.h"
 #include "bench/suites/tree.h"
 #include "lib/base/clock.h"
+#include "lib/report/stats.h"
 
 #include <fcntl.h>
 #include <stdio.h>

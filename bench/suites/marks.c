@@ -1,7 +1,7 @@
 #include "bench/suites/marks.h"
 
-#include "bench/stats.h"
 #include "lib/base/mark.h"
+#include "lib/report/stats.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "bench/suites/turnaround_baseline.h"
 
-#include "bench/stats.h"
 #include "lib/base/clock.h"
+#include "lib/report/stats.h"
 
 #include <errno.h>
 #include <fcntl.h>

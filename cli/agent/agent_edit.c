@@ -185,6 +185,40 @@ int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
 	return rc;
 }
 
+static const struct {
+	const char *driver, *member, *other, *set;
+} needed[] = {
+	{"exec", "command", "shell", "-- COMMAND..."},
+	{"acp", "command", "shell", "-- COMMAND..."},
+	{"chat", "endpoint", NULL, "--endpoint URL"},
+};
+
+/* A definition may be stored in steps, so missing settings are no error. */
+static void note_missing(struct cli *cli, const struct agent_row *row)
+{
+	const char *text = row->spec ? row->spec : "{}";
+	struct err ignored;
+	cJSON *spec = json_parse("spec", text, strlen(text), &ignored);
+	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
+
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		if (!strcmp(row->driver, needed[i].driver) &&
+		    !cJSON_HasObjectItem(config, needed[i].member) &&
+		    !(needed[i].other &&
+		      cJSON_HasObjectItem(config, needed[i].other)))
+			output_note(&cli->out,
+				    "its runs fail until you set config.%s: "
+				    "skep agent set %s %s",
+				    needed[i].member, row->name, needed[i].set);
+	if (!strcmp(row->driver, "chat") && !row->model &&
+	    !cJSON_HasObjectItem(config, "model"))
+		output_note(&cli->out,
+			    "its runs fail until you set a model: skep agent "
+			    "set %s --model MODEL",
+			    row->name);
+	cJSON_Delete(spec);
+}
+
 int agent_print_stored(struct cli *cli, const char *name, const char *verb,
 		       struct err *e)
 {
@@ -198,6 +232,7 @@ int agent_print_stored(struct cli *cli, const char *name, const char *verb,
 		    row.driver, row.model ? ", model " : "",
 		    row.model ? row.model : "",
 		    row.is_default ? ", the default agent" : "");
+	note_missing(cli, &row);
 	return 0;
 }
 

@@ -3,22 +3,25 @@
 
 static int answer(struct cli *cli, bool allow, struct err *e)
 {
+	const char *path = remote_path(cli, ID_APPROVAL, cli_arg(cli, 0), NULL,
+				       e);
 	struct buf body = BUF_MAX(1 << 16);
-	int rc;
+	cJSON *done = NULL;
 
 	json_begin_object(&body);
 	json_put_bool(&body, "allow", allow);
 	json_put_text(&body, "note", cli_option(cli, "note"));
 	json_put_text(&body, "choice", cli_option(cli, "choice"));
 	json_end_object(&body);
-	rc = buf_ok(&body, "the note", e);
-	if (rc == 0)
-		rc = remote_post(
-			cli,
-			remote_path(cli, ID_APPROVAL, cli_arg(cli, 0), NULL, e),
-			body.p, e);
+	if (path && buf_ok(&body, "the note", e) == 0)
+		done = remote_call(cli, "POST", path, body.p, e);
 	buf_fini(&body);
-	return rc;
+	if (!done)
+		return -1;
+	remote_result(cli, done, "%s approval %s", allow ? "allowed" : "denied",
+		      cli_arg(cli, 0));
+	cJSON_Delete(done);
+	return 0;
 }
 
 static int approval_allow(struct cli *cli, struct err *e)

@@ -47,13 +47,16 @@ static int run_artifact_get(struct cli *cli, struct err *e)
 {
 	const char *path = cli_option(cli, "output");
 	struct artifact_row row;
+	char size[TEXT_HUMAN];
 
 	if (artifact_need(cli, &row, e))
 		return -1;
 	if (path && strcmp(path, "-") != 0) {
 		if (to_file(cli, row.aid, path, e))
 			return -1;
-		output_object(&cli->out, &artifact_row_shape, &row);
+		output_result(&cli->out, &artifact_row_shape, &row,
+			      "wrote artifact %s to %s (%s)", row.aid, path,
+			      text_human_bytes(row.size, size));
 		return 0;
 	}
 	if (check_terminal(&row, e))

@@ -49,6 +49,7 @@ static int store(struct cli *cli, const struct artifact_key *key, int fd,
 		.max_bytes = cli->config.agent_artifact_max};
 	struct artifact_writer *w = NULL;
 	struct artifact_row row;
+	char size[TEXT_HUMAN];
 	struct id aid;
 	int rc = artifact_writer_open(&w, cli->agent.db, key, &about, e);
 
@@ -59,7 +60,9 @@ static int store(struct cli *cli, const struct artifact_key *key, int fd,
 	if (rc ||
 	    artifact_get(cli->agent.db, aid.text, &row, &cli->arena, e) < 0)
 		return -1;
-	output_object(&cli->out, &artifact_row_shape, &row);
+	output_result(&cli->out, &artifact_row_shape, &row,
+		      "stored %s as artifact %s (%s)", row.name, row.aid,
+		      text_human_bytes(row.size, size));
 	return 0;
 }
 

@@ -12,7 +12,7 @@ static int rm(struct cli *cli, struct err *e)
 	    artifact_gc(cli->agent.db, 0, GC_CHUNKS, e) < 0)
 		return -1;
 	cli_done_to(cli, "artifact.rm", row.aid);
-	output_note(&cli->out, "removed %s", row.aid);
+	output_note(&cli->out, "removed artifact %s", row.aid);
 	return 0;
 }
 

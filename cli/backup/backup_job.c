@@ -53,15 +53,15 @@ static void name_us(struct backup_run_row *row, struct arena *a)
 	row->ended_at = OPT_NONE;
 }
 
-static int write_file(struct backup_options *ask, const char *path,
+static int write_file(struct backup_options *options, const char *path,
 		      struct backup_sum *sum, struct err *e)
 {
 	struct atomic_file f;
 	int rc = atomic_file_create(&f, path, 0600, e);
 
 	if (!rc) {
-		ask->fd = f.fd;
-		rc = backup_write(ask, sum, e);
+		options->fd = f.fd;
+		rc = backup_write(options, sum, e);
 		if (!rc)
 			rc = fault_point(FAULT_backup_complete, e);
 	}
@@ -89,11 +89,12 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 		    struct backup_run_row *row, struct err *e)
 {
 	bool pipe = want->out && !strcmp(want->out, "-");
-	struct backup_options ask = {.home = &cli->home,
-				     .agents = want->agents,
-				     .nagents = want->nagents,
-				     .with_workspaces = want->with_workspaces,
-				     .zstd = want->zstd};
+	struct backup_options options = {
+		.home = &cli->home,
+		.agents = want->agents,
+		.nagents = want->nagents,
+		.with_workspaces = want->with_workspaces,
+		.zstd = want->zstd};
 	struct backup_sum sum = {0};
 	struct ops_bar bar;
 	struct id id = id_new(ID_BACKUP);
@@ -101,7 +102,7 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 	int rc;
 
 	*row = (struct backup_run_row){.kind = want->kind, .state = "running"};
-	row->id = ask.id = arena_text(&cli->arena, id.text);
+	row->id = options.id = arena_text(&cli->arena, id.text);
 	name_us(row, &cli->arena);
 	row->path = pipe ? NULL
 			 : choose_path(cli, want->out, row->id, want->zstd);
@@ -111,13 +112,13 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 			       "%s already exists; delete it or choose another "
 			       "name",
 			       row->path);
-	ask.name = pipe ? "standard output" : row->path;
-	ask.progress = ops_bar(&bar, cli, "backing up agents");
+	options.name = pipe ? "standard output" : row->path;
+	options.progress = ops_bar(&bar, cli, "backing up agents");
 	if (ops_backup_note(cli, row, e))
 		return -1;
-	ask.fd = STDOUT_FILENO;
-	rc = pipe ? backup_write(&ask, &sum, e)
-		  : write_file(&ask, row->path, &sum, e);
+	options.fd = STDOUT_FILENO;
+	rc = pipe ? backup_write(&options, &sum, e)
+		  : write_file(&options, row->path, &sum, e);
 	ops_bar_end(&bar);
 	set_backup_outcome(row, rc, &sum, e, &cli->arena);
 	/* report the first error */

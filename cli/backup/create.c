@@ -76,7 +76,7 @@ static int create(struct cli *cli, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "refusing to write an archive to a terminal; "
 			       "use a file or a pipe");
-	ops_step_back();
+	ops_lower_priority();
 	if (ops_backup_make(cli, &want, &row, e) ||
 	    (scheduled && retain(cli, cli->config.backup_keep, e)))
 		return -1;

@@ -105,10 +105,10 @@ static int swap_in(struct cli *cli, struct swap *w, struct err *e)
 	return rc;
 }
 
-static int check_options(struct cli *cli, const struct restore_options *ask,
+static int check_options(struct cli *cli, const struct restore_options *options,
 			 struct err *e)
 {
-	if (ask->nagents != 1)
+	if (options->nagents != 1)
 		return err_set(e, ERR_USAGE,
 			       "--activate restores one agent: --agent AGENT "
 			       "--activate");
@@ -148,22 +148,22 @@ static int introduce(struct cli *cli, const struct swap *w,
 	return cli_make_file(cli, e);
 }
 
-static int activate(struct cli *cli, struct restore_options *ask,
+static int activate(struct cli *cli, struct restore_options *options,
 		    struct restore_sum *out, struct err *e)
 {
-	struct swap w = {.agent = ask->agents[0]};
+	struct swap w = {.agent = options->agents[0]};
 	struct agent_row definition;
 	const char *dir;
 	int found;
 
-	if (check_options(cli, ask, e) || cli_open_control(cli, e))
+	if (check_options(cli, options, e) || cli_open_control(cli, e))
 		return -1;
 	found = registry_find(cli->control, w.agent, &w.row, &cli->arena, e);
 	if (found < 0 || !(dir = directory(cli, &w, found, e)))
 		return -1;
 	w.path = arena_printf(&cli->arena, "%s/restore-%s.sqlite", dir,
-			      ask->id);
-	if (restore_agent(ask, w.path, found ? NULL : &definition, out,
+			      options->id);
+	if (restore_agent(options, w.path, found ? NULL : &definition, out,
 			  &cli->arena, e)) {
 		(void)rmdir(dir); /* if it is empty: this command created it */
 		return -1;
@@ -182,25 +182,26 @@ static int activate(struct cli *cli, struct restore_options *ask,
 static int restore(struct cli *cli, struct err *e)
 {
 	struct home target = cli->home;
-	struct restore_options ask = {.name = cli_arg(cli, 0), .home = &target};
+	struct restore_options options = {.name = cli_arg(cli, 0),
+					  .home = &target};
 	struct restore_sum sum;
 	struct ops_bar bar;
 	int rc;
 
-	ask.agents = ops_names(cli, "agent", &ask.nagents, e);
-	if (!ask.agents || (cli_flag(cli, "to") &&
-			    home_find(&target, cli_option(cli, "to"), e)))
+	options.agents = ops_names(cli, "agent", &options.nagents, e);
+	if (!options.agents || (cli_flag(cli, "to") &&
+				home_find(&target, cli_option(cli, "to"), e)))
 		return -1;
-	ask.id = arena_text(&cli->arena, id_new(ID_BACKUP).text);
-	ask.fd = ops_open_archive(ask.name, &ask.size, e);
-	if (ask.fd < 0)
+	options.id = arena_text(&cli->arena, id_new(ID_BACKUP).text);
+	options.fd = ops_open_archive(options.name, &options.size, e);
+	if (options.fd < 0)
 		return -1;
-	ask.progress = ops_bar(&bar, cli, "unpacking");
+	options.progress = ops_bar(&bar, cli, "unpacking");
 	rc = cli_flag(cli, "activate")
-		     ? activate(cli, &ask, &sum, e)
-		     : restore_home(&ask, &sum, &cli->arena, e);
+		     ? activate(cli, &options, &sum, e)
+		     : restore_home(&options, &sum, &cli->arena, e);
 	ops_bar_end(&bar);
-	close(ask.fd);
+	close(options.fd);
 	if (!rc)
 		print_restore_summary(cli, &sum);
 	return rc;

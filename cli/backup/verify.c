@@ -23,7 +23,7 @@ static void print_manifest(struct cli *cli, const struct manifest *m,
 	} else if (cli->out.json) {
 		output_object(&cli->out, &manifest_head_shape, &m->head);
 	}
-	output_note(&cli->out, "complete: %lld %s, %lld %s, %s, made at %s",
+	output_note(&cli->out, "complete: %lld %s, %lld %s, %s; backup of %s",
 		    (long long)sum->files,
 		    text_plural(sum->files, "file", "files"),
 		    (long long)sum->agents,
@@ -36,25 +36,25 @@ static void print_manifest(struct cli *cli, const struct manifest *m,
 static int verify(struct cli *cli, struct err *e)
 {
 	const char *path = cli_arg(cli, 0), *tmp = home_env("TMPDIR");
-	struct verify_options ask = {.name = path};
+	struct verify_options options = {.name = path};
 	struct staging_dir w = {.lock = -1};
 	struct backup_sum sum;
 	struct ops_bar bar;
 	struct manifest m;
 	int rc;
 
-	ask.fd = ops_open_archive(path, &ask.size, e);
-	if (ask.fd < 0)
+	options.fd = ops_open_archive(path, &options.size, e);
+	if (options.fd < 0)
 		return -1;
-	ask.progress = ops_bar(&bar, cli, "verifying");
+	options.progress = ops_bar(&bar, cli, "verifying");
 	rc = staging_dir_open(&w, tmp ? tmp : "/tmp", "skep-verify",
 			      id_new(ID_BACKUP).text, e);
-	ask.scratch = w.path;
+	options.scratch = w.path;
 	if (!rc)
-		rc = backup_verify(&ask, &m, &sum, e);
+		rc = backup_verify(&options, &m, &sum, e);
 	ops_bar_end(&bar);
 	staging_dir_close(&w);
-	close(ask.fd);
+	close(options.fd);
 	if (rc)
 		return -1;
 	print_manifest(cli, &m, &sum);

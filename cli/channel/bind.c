@@ -1,7 +1,24 @@
 /* channel bind and unbind. */
 #include "cli/channel/channel_cli.h"
 
-static int change_binding(struct cli *cli, const char *method, struct err *e)
+static void print_binding(struct cli *cli, const cJSON *done, bool bind)
+{
+	const char *peer = cli_option(cli, "peer");
+	const char *kind = cli_option(cli, "kind");
+	const char *with = arena_printf(&cli->arena, "%s conversations%s%s",
+					kind ? kind : "all",
+					peer ? " with " : "", peer ? peer : "");
+
+	if (bind)
+		remote_result(cli, done, "channel %s: agent %s answers %s",
+			      cli_arg(cli, 0), cli_arg(cli, 1), with);
+	else
+		remote_result(cli, done,
+			      "channel %s: removed the binding of %s",
+			      cli_arg(cli, 0), with);
+}
+
+static int change_binding(struct cli *cli, bool bind, struct err *e)
 {
 	static const char *const texts[][2] = {
 		{"peer", "peer"},
@@ -13,30 +30,36 @@ static int change_binding(struct cli *cli, const char *method, struct err *e)
 					cli_arg(cli, 0));
 	struct buf b = BUF_MAX(16384);
 	cJSON *done;
+	bool changed;
 
 	json_begin_object(&b);
 	json_put_text(&b, "agent", cli_arg(cli, 1));
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		json_put_text(&b, texts[i][0], cli_option(cli, texts[i][1]));
 	json_end_object(&b);
-	done = remote_call(cli, method, path, b.p, e);
+	done = remote_call(cli, bind ? "PUT" : "DELETE", path, b.p, e);
 	buf_fini(&b);
 	if (!done)
 		return -1;
-	output_note(&cli->out, "%s: %s", cli_arg(cli, 0),
-		    json_text(done, "note", "done"));
+	changed = json_bool(done, "changed", true);
+	if (changed)
+		print_binding(cli, done, bind);
 	cJSON_Delete(done);
-	return 0;
+	return changed ? 0
+		       : err_set(e, ERR_NOTFOUND,
+				 "channel '%s' has no such binding; 'skep "
+				 "channel show %s --bindings' lists them",
+				 cli_arg(cli, 0), cli_arg(cli, 0));
 }
 
 static int channel_bind(struct cli *cli, struct err *e)
 {
-	return change_binding(cli, "PUT", e);
+	return change_binding(cli, true, e);
 }
 
 static int channel_unbind(struct cli *cli, struct err *e)
 {
-	return change_binding(cli, "DELETE", e);
+	return change_binding(cli, false, e);
 }
 
 const struct command cmd_channel_bind = {

@@ -1,6 +1,7 @@
 #include "cli/channel/channel_cli.h"
 
 #include "cli/agent/agent_edit.h"
+#include "cli/list.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "schema/control/channel/channel_delete.h"
@@ -24,7 +25,7 @@ const char *url_text(struct cli *cli, const char *text)
 	return out;
 }
 
-void channel_judge_from_outside(const struct cli *cli, struct channel_row *row)
+void channel_hide_stale_state(const struct cli *cli, struct channel_row *row)
 {
 	if (cli->supervised ||
 	    (row->state && !strcmp(row->state, CHANNEL_DELETING)))
@@ -39,7 +40,7 @@ int channel_print(struct cli *cli, const char *name, struct err *e)
 
 	if (channels_get(cli->control, name, &row, &cli->arena, e))
 		return -1;
-	channel_judge_from_outside(cli, &row);
+	channel_hide_stale_state(cli, &row);
 	output_object(&cli->out, &channel_row_shape, &row);
 	return 0;
 }
@@ -100,38 +101,37 @@ const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
 	if (id_is(kind, id))
 		return arena_printf(&cli->arena, "/v1/%s/%s/%s", what, id,
 				    verb);
-	err_set(e, ERR_USAGE, "'%s' is not an id (%s_...)", quoted(id).text,
+	err_set(e, ERR_USAGE, "'%s' is not the id of %s (%s_...)",
+		quoted(id).text,
+		kind == ID_DELIVERY ? "a delivery" : "an inbound message",
 		id_prefix(kind));
 	return NULL;
 }
 
-int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
-	       const char *verb, struct err *e)
-{
-	return remote_post(cli, verb_path(cli, kind, what, verb, e), "{}", e);
-}
-
-int print_messages(struct cli *cli, const char *path, struct err *e)
+int print_messages(struct cli *cli, const char *path, const char *none,
+		   struct err *e)
 {
 	cJSON *json = remote_call(cli, "POST", path, "{}", e);
 	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &message_row_shape,
+		.columns = "id sender room body created_at",
+		.none = none,
+	};
 	struct message_row row;
-	struct table *t;
-	int n;
 
 	if (!json)
 		return -1;
-	t = table_new(&cli->out, &message_row_shape,
-		      "id sender room body created_at");
 	cJSON_ArrayForEach(item, items)
 	{
 		remote_read(item, &message_row_shape, &row);
-		table_add(t, &row);
+		cli_list_add(&l, &row);
 	}
-	table_end(t);
-	n = cJSON_GetArraySize(items);
+	if (l.n || none)
+		cli_list_end(&l);
 	cJSON_Delete(json);
-	return n;
+	return (int)l.n;
 }
 
 int address_arg(struct cli *cli, int i, struct address *a, struct err *e)
@@ -147,7 +147,7 @@ int address_arg(struct cli *cli, int i, struct address *a, struct err *e)
 	return text_check_name("agent", a->agent, e);
 }
 
-int check_said(const struct buf *text, struct err *e)
+int check_message_text(const struct buf *text, struct err *e)
 {
 	if (memchr(text->p, 0, text->n) || !text_is_utf8(text->p, text->n))
 		return err_set(e, ERR_INVALID,

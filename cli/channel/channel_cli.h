@@ -10,7 +10,7 @@
 const char *url_text(struct cli *cli, const char *text);
 
 /* Without a supervisor a channel is not in use, whatever its row says. */
-void channel_judge_from_outside(const struct cli *cli, struct channel_row *row);
+void channel_hide_stale_state(const struct cli *cli, struct channel_row *row);
 
 /* Prints the stored channel. */
 int channel_print(struct cli *cli, const char *name, struct err *e);
@@ -22,16 +22,15 @@ int channel_print_stored(struct cli *cli, const char *name, const char *verb,
 int channel_store(struct cli *cli, const char *name, const cJSON *def,
 		  struct err *e);
 
-/* POSTs to "/v1/WHAT/ID/VERB" with the first argument, an id of that kind, and
- * prints the result. */
-/* NULL: no id */
+/* "/v1/WHAT/ID/VERB" with the first argument as ID, which must be an id of this
+ * kind; NULL with ERR_USAGE. */
 const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
 		      const char *verb, struct err *e);
-int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
-	       const char *verb, struct err *e);
 
-/* POSTs, and prints the messages of the response; returns their number. */
-int print_messages(struct cli *cli, const char *path, struct err *e);
+/* POSTs, and prints the messages of the response, or `none` if it is not NULL;
+ * returns their number. */
+int print_messages(struct cli *cli, const char *path, const char *none,
+		   struct err *e);
 
 /* The i-th argument, AGENT[/SESSION]; without a session it is NULL. */
 struct address {
@@ -40,7 +39,7 @@ struct address {
 int address_arg(struct cli *cli, int i, struct address *a, struct err *e);
 
 /* ERR_INVALID for text that JSON cannot carry unchanged. */
-int check_said(const struct buf *text, struct err *e);
+int check_message_text(const struct buf *text, struct err *e);
 
 /* Sets "config" of def from the --set options, and "command" from the arguments
  * from `first` on, if there are any. */

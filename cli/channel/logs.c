@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define LOG_MAX (16u << 20)
-#define LOOK_MS 100
+#define POLL_MS 100
 #define LINES   100 /* like the limit over HTTP */
 
 /* With --json each line is an object. */
@@ -70,7 +70,7 @@ static bool wait_a_little(const struct cli *cli)
 {
 	struct pollfd out = {.fd = cli->out.fd};
 
-	return poll(&out, 1, LOOK_MS) <= 0 && !ferror(cli->out.to);
+	return poll(&out, 1, POLL_MS) <= 0 && !ferror(cli->out.to);
 }
 
 /* Follows the log until interrupted, also after rotations. fd -1: the file does

@@ -1,9 +1,9 @@
 #include "cli/channel/channel_cli.h"
 #include "cli/list.h"
 
-static void judge_channel(struct cli *cli, void *row)
+static void hide_stale_state(struct cli *cli, void *row)
 {
-	channel_judge_from_outside(cli, row);
+	channel_hide_stale_state(cli, row);
 }
 
 static int channel_ls(struct cli *cli, struct err *e)
@@ -14,7 +14,7 @@ static int channel_ls(struct cli *cli, struct err *e)
 		.columns = "name kind is_enabled is_paused state delivered "
 			   "failed received last_error",
 		.none = "no channels; 'skep channel add NAME KIND' makes one",
-		.prepare = judge_channel,
+		.prepare = hide_stale_state,
 	};
 
 	return cli_list_query(&l, cli->control, Q_CHANNEL_LIST, NULL, e);

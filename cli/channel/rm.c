@@ -52,9 +52,9 @@ static int channel_rm(struct cli *cli, struct err *e)
 	if (left < 0)
 		return -1;
 	output_note(&cli->out,
-		    left ? "%s is being removed; 'skep channel show' "
+		    left ? "channel %s is being removed; 'skep channel show' "
 			   "shows it until this is complete"
-			 : "removed %s",
+			 : "removed channel %s",
 		    name);
 	if (waits)
 		output_note(&cli->out,

@@ -25,19 +25,22 @@ static int switch_direct(struct cli *cli, void *arg, struct err *e)
 			     e);
 }
 
-/* Prints the supervisor's note if it says more than the verb. */
+/* Returns 1 after it printed the supervisor's note, if that says more than the
+ * verb. */
 static int switch_supervised(struct cli *cli, const struct cli_act *act,
 			     const char *verb, struct err *e)
 {
 	cJSON *answer = remote_call(cli, act->method, act->path, NULL, e);
 	const char *note = json_text(answer, "note", verb);
+	bool more;
 
 	if (!answer)
 		return -1;
-	if (strcmp(note, verb) != 0)
+	more = strcmp(note, verb) != 0;
+	if (more)
 		output_note(&cli->out, "%s: %s", cli_arg(cli, 0), note);
 	cJSON_Delete(answer);
-	return 0;
+	return more;
 }
 
 /* The verb is the second word of the command's name. */
@@ -52,11 +55,18 @@ static int switch_channel(struct cli *cli, struct err *e)
 		.direct = switch_direct,
 		.arg = arena_text(&cli->arena, verb),
 	};
+	int rc;
 
-	if (cli->supervised ? switch_supervised(cli, &act, verb, e)
-			    : cli_act(cli, &act, e))
+	rc = cli->supervised ? switch_supervised(cli, &act, verb, e)
+			     : cli_act(cli, &act, e);
+	if (rc < 0)
 		return -1;
-	return channel_print(cli, name, e);
+	if (cli->out.json)
+		return channel_print(cli, name, e);
+	if (rc == 0)
+		output_note(&cli->out, "%s%s channel %s", verb,
+			    verb[strlen(verb) - 1] == 'e' ? "d" : "ed", name);
+	return 0;
 }
 
 const struct command cmd_channel_enable = {

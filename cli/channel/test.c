@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <string.h>
 
-#define LOOK_MS 50
+#define POLL_MS 50
 
 static int send_test(struct cli *cli, struct id *id, struct err *e)
 {
@@ -44,8 +44,8 @@ static int wait_for_delivery(struct cli *cli, const char *id,
 			    (enum delivery_state)delivery_state_from(
 				    row->state)))
 			break;
-		poll(NULL, 0, LOOK_MS);
-		left -= LOOK_MS;
+		poll(NULL, 0, POLL_MS);
+		left -= POLL_MS;
 	} while (left > 0);
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "delivery %s was deleted", id);
@@ -94,16 +94,22 @@ static int channel_test(struct cli *cli, struct err *e)
 
 	if (send_test(cli, &id, e) || wait_for_delivery(cli, id.text, &row, e))
 		return -1;
-	output_object(&cli->out, &delivery_row_shape, &row);
-	if (!strcmp(row.state, "delivered"))
+	if (cli->out.json)
+		output_object(&cli->out, &delivery_row_shape, &row);
+	if (!strcmp(row.state, "delivered")) {
+		output_note(&cli->out,
+			    "channel %s delivered the test message %s",
+			    row.channel, row.id);
 		return 0;
+	}
 	waits = !strcmp(row.state, "pending");
-	return err_set(e, ERR_FAILED, "delivery %s is %s: %s%s%s", row.id,
-		       row.state, why(cli, &row),
-		       waits ? "; it stays queued; to give up on it: skep "
-			       "delivery discard "
-			     : "",
-		       waits ? row.id : "");
+	return err_set(e, ERR_FAILED,
+		       "the test message on channel '%s' is %s: %s; %s %s",
+		       row.channel, row.state, why(cli, &row),
+		       waits ? "it stays queued unless you run 'skep delivery "
+			       "discard'"
+			     : "see 'skep delivery show'",
+		       row.id);
 }
 
 const struct command cmd_channel_test = {

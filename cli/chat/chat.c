@@ -1,5 +1,5 @@
 #include "cli/channel/channel_cli.h"
-#include "cli/chat/chat_talk.h"
+#include "cli/chat/chat_client.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -12,7 +12,7 @@
 #define MISSED_MS 100
 
 struct chat {
-	struct talk_line line;
+	struct chat_client line;
 	bool terminal; /* interactive: report a failure and continue */
 };
 
@@ -49,14 +49,14 @@ static int cancel(struct chat *c, const char *run, struct err *e)
 
 /* --- one line and its answer ------------------------------------------ */
 
-static int await(struct chat *c, const struct talk_said *said, struct err *e)
+static int await(struct chat *c, const struct chat_line *sent, struct err *e)
 {
 	char run[ID_SIZE] = "";
 	bool mine = false;
 	int more = 1, got;
 
 	while (!mine) {
-		got = talk_hear(&c->line, WAIT_MS, said, &mine, e);
+		got = chat_client_receive(&c->line, WAIT_MS, sent, &mine, e);
 		if (got < 0)
 			return -1;
 		if (got > 0)
@@ -65,7 +65,7 @@ static int await(struct chat *c, const struct talk_said *said, struct err *e)
 			output_note(&c->line.cli->out, "(no answer)");
 			return 0;
 		}
-		more = talk_may_come(&c->line, said, run, e);
+		more = chat_client_pending(&c->line, sent, run, e);
 		if (more < 0 || (interrupted && cancel(c, run, e)))
 			return -1;
 	}
@@ -75,23 +75,24 @@ static int await(struct chat *c, const struct talk_said *said, struct err *e)
 static int exchange(struct chat *c, const char *text, size_t n, struct err *e)
 {
 	struct buf line = BUF_MAX(64u << 20);
-	struct talk_said said;
+	struct chat_line sent;
 	int rc;
 
 	buf_add(&line, text, n);
-	rc = buf_ok(&line, "the line", e) || check_said(&line, e) ? -1 : 0;
+	rc = buf_ok(&line, "the line", e) || check_message_text(&line, e) ? -1
+									  : 0;
 	if (rc == 0)
-		rc = talk_say(&c->line, line.p, &said, e);
+		rc = chat_client_send(&c->line, line.p, &sent, e);
 	catch_interrupts(c, true);
 	if (rc == 0)
-		rc = await(c, &said, e);
+		rc = await(c, &sent, e);
 	catch_interrupts(c, false);
 	buf_fini(&line);
 	return rc;
 }
 
 /* On a terminal a failed line is reported, and the chat continues. */
-static int forgive(const struct chat *c, int rc, const struct err *e)
+static int report_failed_line(const struct chat *c, int rc, const struct err *e)
 {
 	if (rc == 0 || !c->terminal || e->code == ERR_UNAVAILABLE ||
 	    ferror(c->line.cli->out.to))
@@ -112,7 +113,7 @@ static void prompt(const struct chat *c)
 
 static int converse(struct chat *c, struct err *e)
 {
-	struct talk_said none = {.id = {""}};
+	struct chat_line none = {.id = {""}};
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
@@ -121,7 +122,8 @@ static int converse(struct chat *c, struct err *e)
 
 	/* Shows missed messages; a new conversation has none. */
 	if (c->terminal)
-		while (talk_hear(&c->line, MISSED_MS, &none, &mine, e) > 0)
+		while (chat_client_receive(&c->line, MISSED_MS, &none, &mine,
+					   e) > 0)
 			;
 	while (rc == 0) {
 		prompt(c);
@@ -131,14 +133,15 @@ static int converse(struct chat *c, struct err *e)
 		if (n && line[n - 1] == '\n')
 			line[--n] = '\0';
 		if (n > 0)
-			rc = forgive(c, exchange(c, line, (size_t)n, e), e);
+			rc = report_failed_line(
+				c, exchange(c, line, (size_t)n, e), e);
 	}
 	free(line);
 	if (rc == 0 && c->terminal)
 		fputc('\n', c->line.cli->out.to);
 	/* Acknowledges the last message and shows later ones. */
 	while (rc == 0 && c->line.acked[0] && more > 0)
-		more = talk_hear(&c->line, 0, &none, &mine, e);
+		more = chat_client_receive(&c->line, 0, &none, &mine, e);
 	return rc || more < 0 ? -1 : 0;
 }
 
@@ -166,8 +169,8 @@ static int chat(struct cli *cli, struct err *e)
 	c.line.session = session ? session
 				 : arena_printf(&cli->arena, "chat/%s",
 						c.line.sender);
-	rc = talk_open(&c.line, e) || converse(&c, e) ? -1 : 0;
-	talk_close(&c.line);
+	rc = chat_client_open(&c.line, e) || converse(&c, e) ? -1 : 0;
+	chat_client_close(&c.line);
 	return rc;
 }
 

@@ -6,8 +6,21 @@
 /* The verb is the second word of the command's name. */
 static int act_on_delivery(struct cli *cli, struct err *e)
 {
-	return verb_by_id(cli, ID_DELIVERY, "deliveries",
-			  strchr(cli->args.command->name, ' ') + 1, e);
+	const char *verb = strchr(cli->args.command->name, ' ') + 1;
+	const char *path = verb_path(cli, ID_DELIVERY, "deliveries", verb, e);
+	cJSON *json = path ? remote_call(cli, "POST", path, "{}", e) : NULL;
+
+	if (!json)
+		return -1;
+	if (!strcmp(verb, "resend"))
+		remote_result(cli, json, "queued delivery %s, a copy of %s",
+			      json_text(json, "id", "?"), cli_arg(cli, 0));
+	else
+		remote_result(cli, json, "%s delivery %s",
+			      *verb == 'r' ? "queued" : "discarded",
+			      cli_arg(cli, 0));
+	cJSON_Delete(json);
+	return 0;
 }
 
 const struct command cmd_delivery_retry = {

@@ -34,7 +34,8 @@ static int add_message_text(struct cli *cli, cJSON *body, struct err *e)
 	else
 		buf_adds(&text, word);
 	if (rc == 0)
-		rc = buf_ok(&text, "the message", e) || check_said(&text, e)
+		rc = buf_ok(&text, "the message", e) ||
+				     check_message_text(&text, e)
 			     ? -1
 			     : 0;
 	if (rc == 0)
@@ -55,16 +56,16 @@ static int add_attachment(cJSON *list, const char *path, struct err *e)
 	return item ? 0 : -1;
 }
 
-static int fill_send_request(struct cli *cli, cJSON *ask, struct err *e)
+static int fill_send_request(struct cli *cli, cJSON *request, struct err *e)
 {
-	cJSON *body = cJSON_AddObjectToObject(ask, "body"), *list;
+	cJSON *body = cJSON_AddObjectToObject(request, "body"), *list;
 	const char *word;
 
-	cJSON_AddStringToObject(ask, "channel", cli_arg(cli, 0));
+	cJSON_AddStringToObject(request, "channel", cli_arg(cli, 0));
 	if ((word = cli_option(cli, "to")))
-		cJSON_AddStringToObject(ask, "conversation", word);
+		cJSON_AddStringToObject(request, "conversation", word);
 	if ((word = cli_option(cli, "key")))
-		cJSON_AddStringToObject(ask, "key", word);
+		cJSON_AddStringToObject(request, "key", word);
 	for (int i = 0; (word = cli_many(cli, "set", i)); i++)
 		if (cli_set_member(body, word, e))
 			return -1;
@@ -86,20 +87,35 @@ static int fill_send_request(struct cli *cli, cJSON *ask, struct err *e)
 	return 0;
 }
 
+static int post_delivery(struct cli *cli, const char *body, struct err *e)
+{
+	cJSON *made = remote_call(cli, "POST", "/v1/deliveries", body, e);
+
+	if (!made)
+		return -1;
+	remote_result(cli, made,
+		      json_bool(made, "changed", true)
+			      ? "queued delivery %s on channel %s"
+			      : "delivery %s on channel %s already has this "
+				"key",
+		      json_text(made, "id", "?"), cli_arg(cli, 0));
+	cJSON_Delete(made);
+	return 0;
+}
+
 static int delivery_send(struct cli *cli, struct err *e)
 {
 	struct buf b = BUF_MAX(BODY_MAX);
-	cJSON *ask = cJSON_CreateObject();
-	int rc = fill_send_request(cli, ask, e);
+	cJSON *request = cJSON_CreateObject();
+	int rc = fill_send_request(cli, request, e);
 
 	if (rc == 0)
-		json_add(&b, ask);
+		json_add(&b, request);
 	if (rc == 0)
-		rc = buf_ok(&b, "the message", e) ||
-				     remote_post(cli, "/v1/deliveries", b.p, e)
-			     ? -1
-			     : 0;
-	cJSON_Delete(ask);
+		rc = buf_ok(&b, "the message", e);
+	if (rc == 0)
+		rc = post_delivery(cli, b.p, e);
+	cJSON_Delete(request);
 	buf_fini(&b);
 	return rc;
 }

@@ -1,20 +1,19 @@
 #include "cli/delivery/delivery_find.h"
+#include "cli/list.h"
 
 static int show_attempts(struct cli *cli, const struct delivery_row *d,
 			 struct err *e)
 {
 	struct delivery_attempt_list_in key = {d->seq};
-	struct sql_rows it = sql_rows(cli->control, Q_DELIVERY_ATTEMPT_LIST,
-				      &key);
-	struct table *t = table_new(
-		&cli->out, &delivery_attempt_row_shape,
-		"n outcome remote_status detail started_at ended_at");
-	struct delivery_attempt_row row;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &delivery_attempt_row_shape,
+		.columns = "n outcome remote_status detail started_at ended_at",
+		.none = "no failed attempts",
+	};
 
-	while (sql_next(&it, &row))
-		table_add(t, &row);
-	table_end(t);
-	return sql_end(&it, e);
+	return cli_list_query(&l, cli->control, Q_DELIVERY_ATTEMPT_LIST, &key,
+			      e);
 }
 
 static int delivery_show(struct cli *cli, struct err *e)

@@ -6,7 +6,6 @@
 #include "lib/os/file.h"
 
 #include <ftw.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,26 +66,20 @@ static int remove_entry(const char *path, const struct stat *st, int kind,
 static int make_home(struct demo *d, struct err *e)
 {
 	char *made = d->home.root;
-	ssize_t n = readlink("/proc/self/exe", d->programs,
-			     sizeof d->programs - 1);
 
-	if (n <= 0)
-		return err_errno_set(e, "/proc/self/exe");
-	d->programs[n] = '\0';
-	dirname(d->programs);
 	snprintf(made, sizeof d->home.root, "/tmp/skep-demo-XXXXXX");
 	if (!mkdtemp(made))
 		return err_errno_set(e, "%s", made);
 	return home_make(&d->home, e);
 }
 
-static void nap_and_look(struct demo *d, int ms)
+static void sleep_and_poll(struct demo *d, int ms)
 {
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
 	struct err ignored;
 
 	nanosleep(&t, NULL);
-	demo_look(d, &ignored);
+	demo_poll(d, &ignored);
 	demo_draw(d);
 }
 
@@ -94,7 +87,7 @@ static void nap_and_look(struct demo *d, int ms)
 static void watch_until(struct demo *d, int64_t ms)
 {
 	while (demo_ms(d) < ms && demo_over(d) < d->nruns)
-		nap_and_look(d, 100);
+		sleep_and_poll(d, 100);
 }
 
 static int cancel_some(struct demo *d, struct err *e)
@@ -114,17 +107,17 @@ static int cancel_some(struct demo *d, struct err *e)
 			return -1;
 		n++;
 	}
-	demo_say(d, "cancelling %d runs", n);
+	demo_print(d, "cancelling %d runs", n);
 	for (int over = 0; over < n && demo_ms(d) < TIME_LIMIT_MS;) {
-		nap_and_look(d, 5);
+		sleep_and_poll(d, 5);
 		over = 0;
 		for (int i = 0; i < d->nruns; i++)
 			over += d->runs[i].fate == FATE_CANCEL &&
 				demo_is_over(&d->runs[i]);
 	}
 	d->cancel_ms = (clock_mono_ns() - start) / 1000000;
-	demo_say(d, "cancelled after %lld ms, all their processes are gone",
-		 (long long)d->cancel_ms);
+	demo_print(d, "cancelled after %lld ms, all their processes are gone",
+		   (long long)d->cancel_ms);
 	return 0;
 }
 
@@ -143,15 +136,15 @@ static void kill_worker(struct demo *d)
 	start = clock_mono_ns();
 	r->fate = FATE_KILL;
 	kill((pid_t)r->worker.pid, SIGKILL);
-	demo_say(d, "killed a worker (pid %lld) with SIGKILL during its run",
-		 (long long)r->worker.pid);
+	demo_print(d, "killed a worker (pid %lld) with SIGKILL during its run",
+		   (long long)r->worker.pid);
 	while (r->attempt < 2 && !demo_is_over(r) && demo_ms(d) < TIME_LIMIT_MS)
-		nap_and_look(d, 10);
+		sleep_and_poll(d, 10);
 	d->recover_ms = (clock_mono_ns() - start) / 1000000;
-	demo_say(d,
-		 "its second attempt began after %lld ms, including 200 ms "
-		 "of back-off",
-		 (long long)d->recover_ms);
+	demo_print(d,
+		   "its second attempt began after %lld ms, including 200 ms "
+		   "of back-off",
+		   (long long)d->recover_ms);
 }
 
 static int64_t rss_kb(pid_t pid)
@@ -191,17 +184,18 @@ static int kill_supervisor(struct demo *d, struct err *e)
 	d->supervisor_kb = rss_kb(d->skepd);
 	if (demo_kill_supervisor(d, e))
 		return -1;
-	demo_say(d, "killed the supervisor with SIGKILL; the workers continue");
-	nap_and_look(d, 400);
+	demo_print(d,
+		   "killed the supervisor with SIGKILL; the workers continue");
+	sleep_and_poll(d, 400);
 	start = clock_mono_ns();
 	if (demo_start(d, e))
 		return -1;
 	d->back_ms = (clock_mono_ns() - start) / 1000000;
 	d->adopted = count_adopted(d);
-	demo_say(d,
-		 "a new supervisor was ready after %lld ms and adopted %lld "
-		 "runs",
-		 (long long)d->back_ms, (long long)d->adopted);
+	demo_print(d,
+		   "a new supervisor was ready after %lld ms and adopted %lld "
+		   "runs",
+		   (long long)d->back_ms, (long long)d->adopted);
 	return 0;
 }
 
@@ -209,12 +203,12 @@ static int play(struct demo *d, struct err *e)
 {
 	if (demo_start(d, e))
 		return -1;
-	demo_say(d, "supervisor ready after %lld ms, home %s",
-		 (long long)d->ready_ms, d->home.root);
+	demo_print(d, "supervisor ready after %lld ms, home %s",
+		   (long long)d->ready_ms, d->home.root);
 	if (demo_make_agents(d, e) || demo_submit(d, e))
 		return -1;
-	demo_say(d, "%d runs of %d agents accepted in %lld ms", d->nruns,
-		 DEMO_AGENTS, (long long)d->accepted_ms);
+	demo_print(d, "%d runs of %d agents accepted in %lld ms", d->nruns,
+		   DEMO_AGENTS, (long long)d->accepted_ms);
 	if (demo_follow_begin(d, &d->runs[0], e))
 		return -1;
 	watch_until(d, demo_ms(d) + 1200);
@@ -227,7 +221,7 @@ static int play(struct demo *d, struct err *e)
 	if (demo_over(d) < d->nruns)
 		return err_set(e, ERR_TIMEOUT, "%d runs did not end",
 			       d->nruns - demo_over(d));
-	demo_say(d, "all runs have ended");
+	demo_print(d, "all runs have ended");
 	return 0;
 }
 
@@ -252,7 +246,7 @@ static int demo(struct cli *cli, struct err *e)
 		rc = -1;
 	demo_follow_end(d);
 	if (!rc)
-		rc = demo_books(d, e);
+		rc = demo_verify(d, e);
 	http_client_close(d->http);
 	if (rc || d->keep)
 		fprintf(stderr, "the home of the demo is %s\n", d->home.root);

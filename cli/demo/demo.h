@@ -49,7 +49,6 @@ struct demo_follower { /* a reader of one run's stream during the whole demo */
 struct demo {
 	struct cli *cli;
 	struct home home;
-	char programs[PATH_MAX]; /* directory of skepd */
 	bool keep;
 	int64_t began_ns;
 
@@ -91,13 +90,13 @@ int demo_call(struct demo *d, const char *method, const char *path,
 	      const char *body, struct buf *answer, struct err *e);
 int demo_make_agents(struct demo *d, struct err *e);
 int demo_submit(struct demo *d, struct err *e);
-int demo_look(struct demo *d, struct err *e); /* reads the runs' states */
+int demo_poll(struct demo *d, struct err *e); /* reads the runs' states */
 int64_t demo_ms(const struct demo *d);        /* since the start */
 bool demo_is_over(const struct demo_run *r);
 int demo_over(const struct demo *d); /* how many runs are */
 
 /* demo_view.c: the view for the user. */
-void demo_say(struct demo *d, const char *fmt, ...)
+void demo_print(struct demo *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void demo_draw(struct demo *d);
 
@@ -105,8 +104,8 @@ void demo_draw(struct demo *d);
 int demo_follow_begin(struct demo *d, const struct demo_run *r, struct err *e);
 void demo_follow_end(struct demo *d);
 
-/* demo_books.c: reads the files and prints the result; -1 if an event or
+/* demo_verify.c: reads the files and prints the result; -1 if an event or
  * process is missing, duplicated or left over. */
-int demo_books(struct demo *d, struct err *e);
+int demo_verify(struct demo *d, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 #include "lib/http/client.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
+#include "lib/os/program_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,21 +32,21 @@ static void nap(int ms)
 
 static int spawn_skepd(struct demo *d, struct err *e)
 {
-	char path[PATH_MAX + 16], log[PATH_MAX];
-	char *argv[] = {path, NULL, NULL, NULL, NULL, NULL};
+	struct program_path skepd = program_path("skepd");
+	char log[PATH_MAX];
+	char *argv[] = {skepd.text, NULL, NULL, NULL, NULL, NULL};
 	static char home_flag[] = "--home", log_flag[] = "--log";
 	int rc;
 
-	snprintf(path, sizeof path, "%s/skepd", d->programs);
 	snprintf(log, sizeof log, "%s",
 		 home_join(&d->home, HOME_LOGS, "skepd.log").text);
 	argv[1] = home_flag;
 	argv[2] = d->home.root;
 	argv[3] = log_flag;
 	argv[4] = log;
-	rc = posix_spawn(&d->skepd, path, NULL, NULL, argv, environ);
+	rc = posix_spawn(&d->skepd, skepd.text, NULL, NULL, argv, environ);
 	errno = rc;
-	return rc ? err_errno_set(e, "cannot start %s", path) : 0;
+	return rc ? err_errno_set(e, "cannot start %s", skepd.text) : 0;
 }
 
 /* The supervisor's own figures, once it answers. */
@@ -248,7 +249,7 @@ static int for_each_item(struct demo *d, const char *path,
 	return got ? 0 : -1;
 }
 
-int demo_look(struct demo *d, struct err *e)
+int demo_poll(struct demo *d, struct err *e)
 {
 	char path[64];
 

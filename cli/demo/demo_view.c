@@ -44,7 +44,7 @@ static void lift(struct demo *d)
 	d->live = 0;
 }
 
-void demo_say(struct demo *d, const char *fmt, ...)
+void demo_print(struct demo *d, const char *fmt, ...)
 {
 	va_list ap;
 

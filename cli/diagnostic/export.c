@@ -2,14 +2,18 @@
 
 #include "schema/agent/diagnostics.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static int export(struct cli *cli, struct err *e)
 {
-	return diagnostics_export(cli->agent.db, cli_option(cli, "area"),
-				  STDOUT_FILENO, e) < 0
-		       ? -1
-		       : 0;
+	int64_t n = diagnostics_export(cli->agent.db, cli_option(cli, "area"),
+				       STDOUT_FILENO, e);
+
+	if (n == 0 && !cli->out.json)
+		fprintf(stderr, "no diagnostic records; the setting "
+				"agent.diagnostics enables them\n");
+	return n < 0 ? -1 : 0;
 }
 
 const struct command cmd_diagnostic_export = {

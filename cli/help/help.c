@@ -55,7 +55,7 @@ static void print_notation(FILE *to, const struct command *c)
 {
 	if (has_kind(c->options, OPTION_MILLIS))
 		fputs("\nTIME is a number with a unit: ms, s, m, h or d, such "
-		      "as 30s.\n",
+		      "as 30s. Without a unit\nit is in seconds.\n",
 		      to);
 	if (has_kind(c->options, OPTION_BYTES))
 		fputs("\nBYTES is a number, optionally with a unit: k, m, g or "

@@ -22,7 +22,7 @@
 
 #define UP_TRIES   1500 /* of POLL_MS */
 #define POLL_MS    10
-#define LOOK_TRIES 50 /* between two reads of the log */
+#define POLL_TRIES 50 /* between two reads of the log */
 #define LOG_BYTES  4096
 #define LOG_LINE   512
 
@@ -130,7 +130,8 @@ static const char *last_line(const char *log, off_t from,
 }
 
 /* The last message of skepd: why it exited. */
-static int say_why(const char *log, off_t from, int status, struct err *e)
+static int report_failure(const char *log, off_t from, int status,
+			  struct err *e)
 {
 	char text[LOG_BYTES + 1];
 	const char *line = last_line(log, from, text);
@@ -172,17 +173,17 @@ static void become(const char *const argv[4], const char *log)
  * Returns whether there is news since `shown`. */
 static bool show_migration(const char *log, off_t from, char shown[LOG_LINE])
 {
-	char text[LOG_BYTES + 1], said[LOG_LINE];
+	char text[LOG_BYTES + 1], news[LOG_LINE];
 	const char *line = strstr(last_line(log, from, text),
 				  "msg=\"updating the schema");
 
 	if (!line)
 		return false;
-	snprintf(said, sizeof said, "%s", line + strlen("msg="));
-	if (strcmp(said, shown) == 0)
+	snprintf(news, sizeof news, "%s", line + strlen("msg="));
+	if (strcmp(news, shown) == 0)
 		return false;
-	snprintf(shown, LOG_LINE, "%s", said);
-	fprintf(stderr, "skep: %s\n", said);
+	snprintf(shown, LOG_LINE, "%s", news);
+	fprintf(stderr, "skep: %s\n", news);
 	return true;
 }
 
@@ -195,10 +196,10 @@ static int wait_up(struct cli *cli, pid_t pid, const char *log, off_t from,
 
 	for (int i = 1; i <= UP_TRIES; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
-			return say_why(log, from, status, e);
+			return report_failure(log, from, status, e);
 		if (cli_call(cli, "GET", "/v1/health", NULL, NULL, &why) >= 0)
 			return 0;
-		if (i % LOOK_TRIES == 0 && show_migration(log, from, shown))
+		if (i % POLL_TRIES == 0 && show_migration(log, from, shown))
 			i = 0;
 		poll(NULL, 0, POLL_MS);
 	}
@@ -314,8 +315,8 @@ int daemon_absent(struct cli *cli, struct err *e)
 	if (!r.alive)
 		return err_set(
 			e, ERR_UNAVAILABLE,
-			"no supervisor runs for %s: skepd ended at %s "
-			"(%s) and is not restarted; 'skep up' starts one",
+			"no supervisor is running for %s: skepd ended at %s "
+			"(%s) and was not restarted; 'skep up' starts one",
 			cli->home.root, when, r.cause);
 	return err_set(e, ERR_UNAVAILABLE,
 		       "skepd ended at %s (%s); the watchdog (process %lld) "
@@ -367,7 +368,7 @@ static void keep_old(const char *why, struct err *e)
 int daemon_check(struct cli *cli, struct err *e)
 {
 	const char *path = program(cli, "skepd"), *now = listen_now(cli);
-	struct buf said = BUF_MAX(LOG_BYTES);
+	struct buf output = BUF_MAX(LOG_BYTES);
 	int ends[2], status = 0;
 	pid_t pid;
 
@@ -379,14 +380,14 @@ int daemon_check(struct cli *cli, struct err *e)
 		become_check(path, cli->home.root, now, ends[1]);
 	close(ends[1]);
 	if (pid > 0) {
-		(void)file_read_fd(ends[0], path, &said, e);
+		(void)file_read_fd(ends[0], path, &output, e);
 		(void)waitpid(pid, &status, 0);
 	}
 	close(ends[0]);
 	if (pid < 0)
 		err_errno_set(e, "cannot start %s", path);
 	else if (status)
-		keep_old(said.p, e);
-	buf_fini(&said);
+		keep_old(output.p, e);
+	buf_fini(&output);
 	return pid < 0 || status ? -1 : 0;
 }

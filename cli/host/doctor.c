@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct patient {
+struct doctor_command {
 	struct cli *cli;
 	struct found {
 		enum finding_code code;
@@ -22,7 +22,7 @@ struct patient {
 
 static void found(void *arg, enum finding_code code, struct finding *f)
 {
-	struct patient *p = arg;
+	struct doctor_command *p = arg;
 
 	if (p->n == p->cap) {
 		p->cap = p->cap ? 2 * p->cap : 64;
@@ -33,7 +33,7 @@ static void found(void *arg, enum finding_code code, struct finding *f)
 	p->all[p->n++] = (struct found){code, *f};
 }
 
-static bool anything_to_fix(const struct patient *p)
+static bool anything_to_fix(const struct doctor_command *p)
 {
 	for (int i = 0; i < p->n; i++)
 		if (finding_fix(p->all[i].code) != FIX_NONE)
@@ -58,7 +58,7 @@ static int save_first(struct cli *cli, const char **made, struct err *e)
 }
 
 /* Prints the repairs by finding and subject. */
-static int note_fixes(const struct patient *p, struct err *e)
+static int note_fixes(const struct doctor_command *p, struct err *e)
 {
 	struct buf b = BUF_MAX(1u << 20);
 	int rc;
@@ -82,7 +82,7 @@ static int note_fixes(const struct patient *p, struct err *e)
 	return rc;
 }
 
-static int fix_all(struct patient *p, struct doctor *d, struct err *e)
+static int fix_all(struct doctor_command *p, struct doctor *d, struct err *e)
 {
 	struct cli *cli = p->cli;
 	struct err ignored;
@@ -118,7 +118,7 @@ static void ignore_item(void *arg, const struct import_item *p)
 /* Also for a home without a state directory. */
 static int import(void *arg, const char *path, struct err *e)
 {
-	struct patient *p = arg;
+	struct doctor_command *p = arg;
 	struct cli *cli = p->cli;
 	struct import_writer host = import_cli_host(cli);
 	struct import_run m = {.home = &cli->home,
@@ -143,7 +143,7 @@ static enum output_style style_of(enum severity s)
 				       : STYLE_DIM;
 }
 
-static void print_findings(const struct patient *p)
+static void print_findings(const struct doctor_command *p)
 {
 	struct output *o = &p->cli->out;
 
@@ -166,7 +166,7 @@ static void print_findings(const struct patient *p)
 }
 
 /* The exit status for the worst remaining finding. */
-static int report_severity(const struct patient *p, struct err *e)
+static int report_severity(const struct doctor_command *p, struct err *e)
 {
 	int count[3] = {0};
 
@@ -193,7 +193,7 @@ static int report_severity(const struct patient *p, struct err *e)
 
 static int doctor(struct cli *cli, struct err *e)
 {
-	struct patient p = {.cli = cli};
+	struct doctor_command p = {.cli = cli};
 	struct ops_bar bar;
 	struct doctor d = {.home = &cli->home,
 			   .quick = cli_flag(cli, "quick"),

@@ -2,6 +2,7 @@
 #include "lib/base/clock.h"
 #include "schema/agent/watch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PAGE 256
@@ -11,6 +12,7 @@
 struct log {
 	const char *kind, *subject; /* only these; NULL: all */
 	int64_t after;
+	int64_t printed;
 };
 
 static bool is_wanted(const struct log *l, const struct host_event_row *row)
@@ -58,8 +60,10 @@ static int print_new_events(struct cli *cli, struct log *l, struct err *e)
 				&rows, &a, e);
 		for (int i = 0; i < n; i++) {
 			l->after = rows[i].seq;
-			if (is_wanted(l, &rows[i]))
-				print_event(cli, &rows[i]);
+			if (!is_wanted(l, &rows[i]))
+				continue;
+			print_event(cli, &rows[i]);
+			l->printed++;
 		}
 		arena_fini(&a);
 	}
@@ -98,12 +102,21 @@ static int find_start(struct cli *cli, struct log *l, struct err *e)
 
 static int events(struct cli *cli, struct err *e)
 {
-	struct log l = {cli_option(cli, "kind"), cli_option(cli, "subject"), 0};
+	struct log l = {.kind = cli_option(cli, "kind"),
+			.subject = cli_option(cli, "subject")};
+	bool follow = cli_flag(cli, "follow");
 
+	if (cli_flag(cli, "new") && !follow)
+		return err_set(e, ERR_USAGE, "--new requires --follow");
 	if (find_start(cli, &l, e))
 		return -1;
-	return cli_flag(cli, "follow") ? follow_events(cli, &l, e)
-				       : print_new_events(cli, &l, e);
+	if (follow)
+		return follow_events(cli, &l, e);
+	if (print_new_events(cli, &l, e))
+		return -1;
+	if (l.printed == 0 && !cli->out.json)
+		fprintf(stderr, "no events\n");
+	return 0;
 }
 
 const struct command cmd_events = {

@@ -136,10 +136,12 @@ static int reset(struct cli *cli, struct err *e)
 	if (text_check_word("SCOPE", "config|sessions|agent|all", scope, e))
 		return -1;
 	if (!strcmp(scope, "agent") != (name != NULL))
-		return err_set(e, ERR_USAGE,
-			       name ? "AGENT is valid only with the scope "
-				      "'agent'"
-				    : "usage: skep reset agent AGENT");
+		return err_set(
+			e, ERR_USAGE,
+			name ? "AGENT is valid only with the scope "
+			       "'agent'"
+			     : "AGENT is missing; usage: skep reset agent "
+			       "AGENT");
 	if (restore_refuse_live(&cli->home, e))
 		return -1;
 	if (!strcmp(scope, "config"))

@@ -2,6 +2,7 @@
 
 #include "cli/state/ops_cli.h"
 #include "lib/base/id.h"
+#include "lib/base/text.h"
 #include "ops/backup/backup.h"
 
 #include <unistd.h>
@@ -27,11 +28,15 @@ void import_view_begin(struct import_view *v, struct cli *cli,
 void import_view_end(struct import_view *v, const struct import_run *m)
 {
 	table_end(v->t);
+	if (!m->sum.items)
+		return; /* the error says why */
 	output_note(&v->cli->out,
-		    "%lld items with %lld records: %lld "
-		    "imported, %lld imported before, %lld "
-		    "warnings, %lld unknown",
-		    (long long)m->sum.items, (long long)m->sum.records,
+		    "%lld %s with %lld %s: %lld imported, %lld imported "
+		    "before, %lld warnings, %lld unknown",
+		    (long long)m->sum.items,
+		    text_plural(m->sum.items, "item", "items"),
+		    (long long)m->sum.records,
+		    text_plural(m->sum.records, "record", "records"),
 		    (long long)m->sum.imported, (long long)m->sum.done,
 		    (long long)m->sum.failed, (long long)m->sum.unknown);
 }
@@ -40,7 +45,7 @@ void import_view_end(struct import_view *v, const struct import_run *m)
 const char *import_save_first(struct cli *cli, struct err *e)
 {
 	const char *path = ops_backup(cli, "safety", e);
-	struct verify_options ask = {.name = path};
+	struct verify_options options = {.name = path};
 	struct staging_dir w = {.lock = -1};
 	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
 	struct backup_sum sum;
@@ -49,16 +54,16 @@ const char *import_save_first(struct cli *cli, struct err *e)
 
 	if (!path)
 		return NULL;
-	ask.fd = ops_open_archive(path, &ask.size, e);
-	if (ask.fd < 0)
+	options.fd = ops_open_archive(path, &options.size, e);
+	if (options.fd < 0)
 		return NULL;
 	rc = staging_dir_open(&w, dir.text, ".work", id_new(ID_BACKUP).text, e);
-	ask.scratch = w.path;
+	options.scratch = w.path;
 	if (!rc)
-		rc = backup_verify(&ask, &m, &sum, e);
+		rc = backup_verify(&options, &m, &sum, e);
 	if (!rc)
 		manifest_fini(&m);
 	staging_dir_close(&w);
-	close(ask.fd);
+	close(options.fd);
 	return rc ? NULL : path;
 }

@@ -12,9 +12,12 @@ static int inbound_retry(struct cli *cli, struct err *e)
 	if (!json)
 		return -1;
 	if (json_bool(json, "changed", false))
-		remote_done(cli, json);
+		remote_result(cli, json, "inbound message %s: %s",
+			      cli_arg(cli, 0), json_text(json, "note", "-"));
 	else
-		rc = err_set(e, ERR_FAILED, "still a dead letter: %s",
+		rc = err_set(e, ERR_FAILED,
+			     "inbound message %s is still a dead letter: %s",
+			     cli_arg(cli, 0),
 			     json_text(json, "note", "no reason"));
 	cJSON_Delete(json);
 	return rc;
@@ -22,7 +25,15 @@ static int inbound_retry(struct cli *cli, struct err *e)
 
 static int inbound_discard(struct cli *cli, struct err *e)
 {
-	return verb_by_id(cli, ID_INBOUND, "inbound", "discard", e);
+	const char *path = verb_path(cli, ID_INBOUND, "inbound", "discard", e);
+	cJSON *json = path ? remote_call(cli, "POST", path, "{}", e) : NULL;
+
+	if (!json)
+		return -1;
+	remote_result(cli, json, "discarded inbound message %s",
+		      cli_arg(cli, 0));
+	cJSON_Delete(json);
+	return 0;
 }
 
 const struct command cmd_inbound_retry = {

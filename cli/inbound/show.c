@@ -2,7 +2,7 @@
 #include "lib/base/text.h"
 
 /* For users: the result of the message. */
-static int tell_run(struct cli *cli, const char *run, struct err *e)
+static int print_run(struct cli *cli, const char *run, struct err *e)
 {
 	struct run_get_in key = {run};
 	struct run_row row;
@@ -15,7 +15,7 @@ static int tell_run(struct cli *cli, const char *run, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int tell_answers(struct cli *cli, const char *id, struct err *e)
+static int print_answers(struct cli *cli, const char *id, struct err *e)
 {
 	struct inbound_answers_in in = {id};
 	struct sql_rows it = sql_rows(cli->control, Q_INBOUND_ANSWERS, &in);
@@ -41,9 +41,9 @@ static int inbound_show(struct cli *cli, struct err *e)
 	if (found < 0)
 		return -1;
 	output_object(&cli->out, &inbound_row_shape, &row);
-	if (row.run && tell_run(cli, row.run, e))
+	if (row.run && print_run(cli, row.run, e))
 		return -1;
-	return tell_answers(cli, row.id, e);
+	return print_answers(cli, row.id, e);
 }
 
 const struct command cmd_inbound_show = {

@@ -10,7 +10,8 @@ static int rm(struct cli *cli, struct err *e)
 	if (n < 0)
 		return -1;
 	cli_done_to(cli, "langgraph.rm", cli_arg(cli, 0));
-	output_note(&cli->out, "removed %d checkpoints", n);
+	output_note(&cli->out, "removed %d checkpoint%s of thread %s", n,
+		    n == 1 ? "" : "s", cli_arg(cli, 0));
 	return 0;
 }
 

@@ -11,7 +11,13 @@ static int msg_read(struct cli *cli, struct err *e)
 			    t.agent,
 			    url_text(cli, t.session ? t.session : "main"),
 			    (long long)cli_number(cli, "limit", 100));
-	return print_messages(cli, path, e) < 0 ? -1 : 0;
+	return print_messages(
+		       cli, path,
+		       arena_printf(&cli->arena, "no unread messages of %s/%s",
+				    t.agent, t.session ? t.session : "main"),
+		       e) < 0
+		       ? -1
+		       : 0;
 }
 
 const struct command cmd_msg_read = {

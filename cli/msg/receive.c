@@ -22,16 +22,19 @@ static int msg_receive(struct cli *cli, struct err *e)
 	int64_t wait = cli_number(cli, "timeout", 0), left = wait;
 	int64_t end = clock_mono_ns() / 1000000 + wait;
 	const char *ack = cli_option(cli, "ack");
+	const char *none;
 	struct address t;
 	int n;
 
 	if (address_arg(cli, 0, &t, e))
 		return -1;
+	none = arena_printf(&cli->arena, "no unread messages of %s/%s", t.agent,
+			    t.session ? t.session : "main");
 	for (;;) {
 		n = print_messages(cli,
 				   path_of(cli, &t, ack,
 					   left < WAIT_ONCE ? left : WAIT_ONCE),
-				   e);
+				   wait ? NULL : none, e);
 		if (n > 0 || wait == 0 ||
 		    (n < 0 && e->code != ERR_UNAVAILABLE && e->code != ERR_IO))
 			break;
@@ -43,7 +46,10 @@ static int msg_receive(struct cli *cli, struct err *e)
 		if (left <= 0)
 			return n < 0 ? -1
 				     : err_set(e, ERR_TIMEOUT,
-					       "no message arrived in time");
+					       "no message for %s arrived "
+					       "within %lld ms",
+					       cli_arg(cli, 0),
+					       (long long)wait);
 	}
 	return n < 0 ? -1 : 0;
 }

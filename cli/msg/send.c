@@ -4,6 +4,22 @@
 
 #include <string.h>
 
+static int post_message(struct cli *cli, const char *body, struct err *e)
+{
+	cJSON *made = remote_call(cli, "POST", "/v1/messages", body, e);
+
+	if (!made)
+		return -1;
+	remote_result(cli, made,
+		      json_bool(made, "changed", true)
+			      ? "sent message %s to %s%s"
+			      : "message %s to %s%s already has this key",
+		      json_text(made, "id", "?"),
+		      cli_flag(cli, "room") ? "room " : "", cli_arg(cli, 0));
+	cJSON_Delete(made);
+	return 0;
+}
+
 static int msg_send(struct cli *cli, struct err *e)
 {
 	const char *to = cli_arg(cli, 0);
@@ -24,11 +40,12 @@ static int msg_send(struct cli *cli, struct err *e)
 	json_put_text(&b, "key", cli_option(cli, "key"));
 	json_end_object(&b);
 	if (rc == 0)
-		rc = buf_ok(&text, "the message", e) || check_said(&text, e)
+		rc = buf_ok(&text, "the message", e) ||
+				     check_message_text(&text, e)
 			     ? -1
 			     : 0;
 	if (rc == 0)
-		rc = remote_post(cli, "/v1/messages", b.p, e);
+		rc = post_message(cli, b.p, e);
 	buf_fini(&text);
 	buf_fini(&b);
 	return rc;

@@ -7,16 +7,16 @@ static int run(struct cli *cli, struct err *e)
 {
 	const char *base = cli_option(cli, "lower");
 
-	if (!cli->space || !*cli->space)
+	if (!cli->namespace || !*cli->namespace)
 		return err_set(e, ERR_USAGE, "the name is missing: AGENT:NAME");
 	if (base && home_check_lower(cli->home.root, base, e))
 		return -1;
-	if (!base && !strcmp(cli->space, "main")
+	if (!base && !strcmp(cli->namespace, "main")
 		    ? vfs_main_create(cli, e)
-		    : vfs_create(cli->agent.db, cli->space, base, e))
+		    : vfs_create(cli->agent.db, cli->namespace, base, e))
 		return -1;
 	output_note(&cli->out, "created namespace %s:%s%s%s", cli->agent_name,
-		    cli->space, base ? " over " : "", base ? base : "");
+		    cli->namespace, base ? " over " : "", base ? base : "");
 	return 0;
 }
 

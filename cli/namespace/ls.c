@@ -3,8 +3,9 @@
 
 #include "schema/agent_queries.h"
 
-#define NAMESPACE(F, S) \
-	F(S, text, name) F(S, text, base) F(S, text, parent) F(S, time, made_at)
+#define NAMESPACE(F, S)  \
+	F(S, text, name) \
+	F(S, text, lower) F(S, text, parent) F(S, time, created_at)
 SHAPE_DECLARE(namespace_view, NAMESPACE);
 SHAPE_DEFINE(namespace_view, NAMESPACE);
 
@@ -21,7 +22,7 @@ static int run(struct cli *cli, struct err *e)
 	struct cli_list l = {
 		.cli = cli,
 		.shape = &namespace_view_shape,
-		.columns = "name base parent made_at",
+		.columns = "name lower parent created_at",
 		.none = arena_printf(&cli->arena, "no namespaces of agent '%s'",
 				     cli->agent_name),
 	};

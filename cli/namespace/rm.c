@@ -2,13 +2,13 @@
 
 static int run(struct cli *cli, struct err *e)
 {
-	if (!cli->space || !*cli->space)
+	if (!cli->namespace || !*cli->namespace)
 		return err_set(e, ERR_USAGE, "the name is missing: AGENT:NAME");
-	if (vfs_destroy(cli->agent.db, cli->space, e))
+	if (vfs_destroy(cli->agent.db, cli->namespace, e))
 		return -1;
-	cli_done_to(cli, "namespace.rm", cli->space);
+	cli_done_to(cli, "namespace.rm", cli->namespace);
 	output_note(&cli->out, "removed namespace %s:%s", cli->agent_name,
-		    cli->space);
+		    cli->namespace);
 	return 0;
 }
 

@@ -9,7 +9,7 @@ static int room_ls(struct cli *cli, struct err *e)
 		.columns = "room agent session unread joined_at",
 		.none = in.room ? "the room has no members"
 				: "no rooms; 'skep room join ROOM ADDRESS' "
-				  "makes one",
+				  "creates one",
 	};
 
 	return cli_list_query(&l, cli->control, Q_ROOM_LIST, &in, e);

@@ -2,7 +2,7 @@
 #include "cli/channel/channel_cli.h"
 
 /* PUTs or DELETEs the session at ADDRESS as a member of ROOM. */
-static int change_membership(struct cli *cli, const char *method, struct err *e)
+static int change_membership(struct cli *cli, bool join, struct err *e)
 {
 	const char *room = cli_arg(cli, 0), *session, *path;
 	struct address a;
@@ -14,26 +14,28 @@ static int change_membership(struct cli *cli, const char *method, struct err *e)
 	path = arena_printf(&cli->arena, "/v1/rooms/%s/%s/%s",
 			    url_text(cli, room), a.agent,
 			    url_text(cli, session));
-	done = remote_call(cli, method, path, "{}", e);
+	done = remote_call(cli, join ? "PUT" : "DELETE", path, "{}", e);
 	if (!done)
 		return -1;
-	if (cli->out.json)
-		remote_done(cli, done);
-	else
-		output_note(&cli->out, "%s/%s, room %s: %s", a.agent, session,
-			    room, json_text(done, "note", "done"));
+	remote_result(cli, done,
+		      json_bool(done, "changed", true)
+			      ? join ? "added %s/%s to room %s"
+				     : "removed %s/%s from room %s"
+		      : join ? "%s/%s is already in room %s"
+			     : "%s/%s is not in room %s",
+		      a.agent, session, room);
 	cJSON_Delete(done);
 	return 0;
 }
 
 static int room_join(struct cli *cli, struct err *e)
 {
-	return change_membership(cli, "PUT", e);
+	return change_membership(cli, true, e);
 }
 
 static int room_leave(struct cli *cli, struct err *e)
 {
-	return change_membership(cli, "DELETE", e);
+	return change_membership(cli, false, e);
 }
 
 const struct command cmd_room_join = {

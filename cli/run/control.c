@@ -21,8 +21,7 @@ static int retry_run(struct cli *cli, struct err *e)
 	if (cli->out.json)
 		remote_done(cli, run);
 	else
-		output_note(&cli->out, "%s: retry of %s",
-			    json_text(run, "id", "?"), cli_arg(cli, 0));
+		output_note(&cli->out, "%s", json_text(run, "id", "?"));
 	cJSON_Delete(run);
 	return 0;
 }

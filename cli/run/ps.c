@@ -8,7 +8,7 @@
 
 #define LIMIT 50
 
-static void judge_run(struct cli *cli, void *row)
+static void assess_run(struct cli *cli, void *row)
 {
 	run_classify_from_outside(row, cli->supervised);
 }
@@ -30,7 +30,7 @@ static int list_all(struct cli *cli, struct err *e)
 			   "created_at ended_at",
 		.none = "no runs; 'skep run AGENT PROMPT' starts one",
 		.limit = filter.count,
-		.prepare = judge_run,
+		.prepare = assess_run,
 	};
 
 	if (page_before(ID_RUN, cli_option(cli, "before"), &filter.before, e))

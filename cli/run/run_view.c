@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <string.h>
 
-#define LOOK_AGAIN_MS 250 /* whether the run is over, or has begun */
+#define POLL_MS 250 /* whether the run is over, or has begun */
 
 int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 		 struct err *e)
@@ -108,9 +108,9 @@ static int read_to_end(struct cli *cli, const struct run_view *v,
 		if (rc || over)
 			break;
 		if (f.fd >= 0)
-			rc = follow_wait(&f, LOOK_AGAIN_MS, e) < 0 ? -1 : 0;
+			rc = follow_wait(&f, POLL_MS, e) < 0 ? -1 : 0;
 		else
-			poll(NULL, 0, LOOK_AGAIN_MS);
+			poll(NULL, 0, POLL_MS);
 	}
 	if (f.fd >= 0)
 		follow_close(&f);
@@ -127,10 +127,7 @@ static int wait_to_end(struct cli *cli, const char *id, struct err *e)
 
 	while ((over = is_over(cli, id, e)) == 0) {
 		ms = (clock_mono_ns() - began) / 16000000;
-		poll(NULL, 0,
-		     ms < 1               ? 1
-		     : ms < LOOK_AGAIN_MS ? (int)ms
-					  : LOOK_AGAIN_MS);
+		poll(NULL, 0, ms < 1 ? 1 : ms < POLL_MS ? (int)ms : POLL_MS);
 	}
 	return over < 0 ? -1 : 0;
 }

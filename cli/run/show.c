@@ -21,7 +21,7 @@ static int print_rows(struct cli *cli, unsigned query, const void *in,
 }
 
 /* Prints the deliveries of the run for users. */
-static void tell_deliveries(struct cli *cli, const char *run, const char *list)
+static void print_deliveries(struct cli *cli, const char *run, const char *list)
 {
 	struct err e = {0};
 	cJSON *items = json_parse("deliveries", list, strlen(list), &e);
@@ -82,7 +82,7 @@ static int print_prompt(struct cli *cli, const char *run, struct err *e)
 
 static int show_run(struct cli *cli, struct err *e)
 {
-	struct run_transition_list_in moves = {cli_arg(cli, 0)};
+	struct run_transition_list_in transitions = {cli_arg(cli, 0)};
 	struct command_list_in commands_of = {cli_arg(cli, 0)};
 	struct run_row row;
 	const char *sent;
@@ -96,7 +96,7 @@ static int show_run(struct cli *cli, struct err *e)
 	if (print_prompt(cli, row.id, e))
 		return -1;
 	output_note(&cli->out, " ");
-	if (print_rows(cli, Q_RUN_TRANSITION_LIST, &moves,
+	if (print_rows(cli, Q_RUN_TRANSITION_LIST, &transitions,
 		       &run_transition_row_shape,
 		       "at attempt from_state to_state reason detail", e))
 		return -1;
@@ -104,7 +104,7 @@ static int show_run(struct cli *cli, struct err *e)
 		       "id verb state by created_at done_at refusal", e))
 		return -1;
 	if (sent)
-		tell_deliveries(cli, row.id, sent);
+		print_deliveries(cli, row.id, sent);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "schema/agent/transcript/session.h"
 #include "schema/agent/transcript/writer.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define APPENDED(F, S) \
@@ -62,7 +63,11 @@ static int append_event(struct cli *cli, const char *body, struct err *e)
 	out.seq = ref.seq;
 	out.id = id.text;
 	out.repeated = ref.repeated;
-	output_object(&cli->out, &appended_shape, &out);
+	output_result(&cli->out, &appended_shape, &out,
+		      out.repeated ? "session %s already has event %" PRId64
+				     " with this key"
+				   : "appended to session %s as event %" PRId64,
+		      out.session, out.seq);
 	return 0;
 }
 

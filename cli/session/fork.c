@@ -1,6 +1,9 @@
 #include "cli/cli.h"
 
 #include "schema/agent/transcript/branch.h"
+#include "vfs/marker/session_files.h"
+
+#include <inttypes.h>
 
 static int session_fork_cmd(struct cli *cli, struct err *e)
 {
@@ -12,9 +15,17 @@ static int session_fork_cmd(struct cli *cli, struct err *e)
 			     .is_ephemeral = cli_flag(cli, "ephemeral")};
 	struct session_row row;
 
-	if (session_fork(&cli->agent, &n, &row, &cli->arena, e))
+	if (cli_flag(cli, "files")
+		    ? session_fork_files(&cli->agent, &n,
+					 cli_option(cli, "workspace"), &row,
+					 &cli->arena, e)
+		    : session_fork(&cli->agent, &n, &row, &cli->arena, e))
 		return -1;
-	output_object(&cli->out, &session_row_shape, &row);
+	output_result(&cli->out, &session_row_shape, &row,
+		      "forked session %s as %s %s event %" PRId64, n.from,
+		      n.key,
+		      n.copy ? "with a copy of the events up to" : "after",
+		      n.at ? n.at : row.base_seq);
 	return 0;
 }
 
@@ -32,6 +43,11 @@ const struct command cmd_session_fork = {
 		       "fork after this event (default: the last one)"),
 		FLAG(0, "copy", "copy the events and give them new ids"),
 		OPTION(TEXT, 0, "title", "TEXT", "title of the new session"),
+		FLAG(0, "files",
+		     "fork the workspace at the same point, for the runs of "
+		     "the new session"),
+		OPTION(NAME, 0, "workspace", "NAME",
+		       "name of that fork (default NEW)"),
 		FLAG(0, "ephemeral", "hide the new session from lists")),
 	.run = session_fork_cmd,
 };

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,7 +73,9 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 	}
 	cli_done_to(cli, "session.import", r.key);
 	out = (struct imported){r.key, r.sid, r.events};
-	output_object(&cli->out, &imported_shape, &out);
+	output_result(&cli->out, &imported_shape, &out,
+		      "imported session %s: %" PRId64 " events", out.session,
+		      out.events);
 	return 0;
 }
 

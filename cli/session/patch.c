@@ -2,6 +2,7 @@
 
 #include "schema/agent/transcript/session.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static int run_session_patch(struct cli *cli, struct err *e)
@@ -25,7 +26,9 @@ static int run_session_patch(struct cli *cli, struct err *e)
 	buf_fini(&text);
 	if (rc)
 		return -1;
-	output_object(&cli->out, &session_row_shape, &row);
+	output_result(&cli->out, &session_row_shape, &row,
+		      "changed session %s: revision %" PRId64, cli_arg(cli, 0),
+		      row.rev);
 	return 0;
 }
 

@@ -13,7 +13,7 @@ static int session_rm(struct cli *cli, struct err *e)
 	    session_delete(&cli->agent, cli_arg(cli, 0), e))
 		return -1;
 	cli_done_to(cli, "session.rm", cli_arg(cli, 0));
-	output_note(&cli->out, "removed %s", cli_arg(cli, 0));
+	output_note(&cli->out, "removed session %s", cli_arg(cli, 0));
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "cli/index_view.h"
+#include "cli/list.h"
 
 #include <string.h>
 
@@ -37,7 +38,12 @@ static int session_search(struct cli *cli, struct err *e)
 			   .count = cli_count(cli, "limit", 20)};
 	struct search_hit *hits = NULL;
 	struct index_view view;
-	struct table *t;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &hit_view_shape,
+		.columns = "session seq type at snippet",
+		.none = "no matches",
+	};
 	int n = 0;
 
 	index_view_begin(&view, cli, "events");
@@ -49,8 +55,6 @@ static int session_search(struct cli *cli, struct err *e)
 	index_view_end(&view);
 	if (n < 0)
 		return -1;
-	t = table_new(&cli->out, &hit_view_shape,
-		      "session seq type at snippet");
 	for (int i = 0; i < n; i++) {
 		struct hit_view v = {
 			hits[i].key,   hits[i].seq,
@@ -58,9 +62,9 @@ static int session_search(struct cli *cli, struct err *e)
 			hits[i].score, cli_trimmed(cli, hits[i].snippet),
 			hits[i].sid};
 
-		table_add(t, &v);
+		cli_list_add(&l, &v);
 	}
-	table_end(t);
+	cli_list_end(&l);
 	return 0;
 }
 

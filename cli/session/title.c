@@ -19,7 +19,10 @@ static int title(struct cli *cli, struct err *e)
 	buf_fini(&patch);
 	if (rc)
 		return -1;
-	output_object(&cli->out, &session_row_shape, &row);
+	output_result(&cli->out, &session_row_shape, &row,
+		      text ? "set the title of session %s"
+			   : "removed the title of session %s",
+		      cli_arg(cli, 0));
 	return 0;
 }
 

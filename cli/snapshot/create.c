@@ -5,9 +5,9 @@ static int create_snapshot(struct cli *cli, struct vfs *v, struct err *e)
 {
 	if (vfs_snapshot(v, cli_arg(cli, 0), e))
 		return -1;
-	vfs_say(cli, v, "created snapshot", cli_arg(cli, 0),
-		"created snapshot %s of %s", cli_arg(cli, 0),
-		vfs_full_name(cli, v));
+	vfs_report(cli, v, "created snapshot", cli_arg(cli, 0),
+		   "created snapshot %s of %s", cli_arg(cli, 0),
+		   vfs_full_name(cli, v));
 	return 0;
 }
 
@@ -15,9 +15,9 @@ static int remove_snapshot(struct cli *cli, struct vfs *v, struct err *e)
 {
 	if (vfs_snapshot_drop(v, cli_arg(cli, 0), e))
 		return -1;
-	vfs_say(cli, v, "removed snapshot", cli_arg(cli, 0),
-		"removed snapshot %s of %s", cli_arg(cli, 0),
-		vfs_full_name(cli, v));
+	vfs_report(cli, v, "removed snapshot", cli_arg(cli, 0),
+		   "removed snapshot %s of %s", cli_arg(cli, 0),
+		   vfs_full_name(cli, v));
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 #include "cli/list.h"
 #include "cli/vfs/vfs_cli.h"
 
-#define SNAP(F, S) F(S, text, name) F(S, time, made_at)
+#define SNAP(F, S) F(S, text, name) F(S, time, created_at)
 SHAPE_DECLARE(vfs_snap_view, SNAP);
 SHAPE_DEFINE(vfs_snap_view, SNAP);
 
@@ -10,7 +10,7 @@ static int snapshots_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct cli_list l = {
 		.cli = cli,
 		.shape = &vfs_snap_view_shape,
-		.columns = "name made_at",
+		.columns = "name created_at",
 		.none = "no snapshots; 'skep snapshot create NAMESPACE "
 			"SNAPSHOT' takes one",
 	};

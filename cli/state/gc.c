@@ -26,7 +26,7 @@ static int gc_file(struct cli *cli, const struct agent_database_row *row,
 
 	if (registry_open(row, 0, &file, e))
 		return -1;
-	rc = vfs_gc(file.db, e) < 0
+	rc = vfs_gc(file.db, e) < 0 || vfs_gc_contents(file.db, e)
 		     ? -1
 		     : agent_gc(&file, j->age, INT_MAX, &result, e);
 	if (!rc) {

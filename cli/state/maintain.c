@@ -9,6 +9,7 @@
 #include "schema/agent/gc.h"
 #include "schema/control/registry.h"
 #include "vfs/core/vfs.h"
+#include "vfs/marker/marker_prune.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ SHAPE_DEFINE(tended, TENDED);
 
 struct job {
 	int64_t since; /* files without changes since then are skipped */
+	int64_t markers, marker_age;
 	struct tended sum;
 	struct wal_readers *readers;
 };
@@ -71,8 +73,9 @@ static int maintain_open(struct job *j, struct agent_file *f, struct err *e)
 	struct gc_result freed;
 
 	snprintf(wal, sizeof wal, "%s-wal", sql_path(f->db));
-	if (vfs_gc(f->db, e) < 0 || agent_gc(f, DEAD_MS, GC_MAX, &freed, e) ||
-	    give_back(j, f->db, e))
+	if (vfs_gc(f->db, e) < 0 || vfs_gc_contents(f->db, e) ||
+	    marker_prune(f->db, j->markers, j->marker_age, e) < 0 ||
+	    agent_gc(f, DEAD_MS, GC_MAX, &freed, e) || give_back(j, f->db, e))
 		return -1;
 	j->sum.freed += freed.chunks + freed.cached;
 	if (file_size(wal) < WAL_BYTES)
@@ -114,7 +117,9 @@ static int maintain_file(struct cli *cli, const struct agent_database_row *row,
 static int maintain(struct cli *cli, struct err *e)
 {
 	struct job j = {.since = clock_now() -
-				 cli_number(cli, "since", 3600000)};
+				 cli_number(cli, "since", 3600000),
+			.markers = cli->config.agent_markers,
+			.marker_age = cli->config.agent_marker_age};
 	struct home_path notes = home_path(&cli->home, HOME_READERS);
 	struct buf detail = BUF_MAX(4096);
 	struct err ignored;

@@ -19,7 +19,7 @@
 #define NAMES_MAX 65536
 /* A tenth of the CPU weight of a run; nice 19 would starve on a busy
  * machine. */
-#define STEP_BACK 10
+#define NICENESS 10
 
 static void at(void *arg, int64_t done, int64_t total)
 {
@@ -45,9 +45,9 @@ void ops_bar_end(struct ops_bar *b)
 	b->begun = false;
 }
 
-void ops_step_back(void)
+void ops_lower_priority(void)
 {
-	(void)setpriority(PRIO_PROCESS, 0, STEP_BACK);
+	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
 }

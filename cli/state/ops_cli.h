@@ -20,7 +20,7 @@ void ops_bar_end(struct ops_bar *b);
 
 /* Lowers CPU and I/O priority. Not for processes that hold write locks, since
  * others would wait for them. */
-void ops_step_back(void);
+void ops_lower_priority(void);
 
 /* Records the row of a backup, through the supervisor if one runs. */
 int ops_backup_note(struct cli *cli, struct backup_run_row *row, struct err *e);

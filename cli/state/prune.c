@@ -21,7 +21,7 @@
 #define KEEP_N    100
 
 struct job {
-	struct prune_options ask;
+	struct prune_options options;
 	struct staging_dir dry; /* open only in a dry run */
 	struct table *t;
 	struct pruned one, sum;
@@ -61,8 +61,8 @@ static int find_busy(struct cli *cli, struct job *j, const char *agent,
 	keys = arena_alloc(a, (size_t)(n + 1) * sizeof *keys);
 	for (int i = 0; i < n; i++)
 		keys[i] = rows[i].session;
-	j->ask.busy = keys;
-	j->ask.nbusy = n;
+	j->options.busy = keys;
+	j->options.nbusy = n;
 	return 0;
 }
 
@@ -71,8 +71,8 @@ static int prune_one(struct agent_file *f, int64_t until, void *arg,
 {
 	struct job *j = arg;
 
-	j->ask.until = until;
-	return prune_agent(f, &j->ask, &j->one, e);
+	j->options.until = until;
+	return prune_agent(f, &j->options, &j->one, e);
 }
 
 static int prune_file(struct cli *cli, const struct agent_database_row *row,
@@ -100,15 +100,15 @@ static int prune_batch(struct sql *db, int64_t count, void *arg, struct err *e)
 
 	if (control_enter_alone(db, e))
 		return -1;
-	return sql_leave(db, prune_runs(db, j->ask.before, j->edge, count, e),
-			 e);
+	return sql_leave(
+		db, prune_runs(db, j->options.before, j->edge, count, e), e);
 }
 
 static int prune_copied(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	const struct job *j = arg;
 
-	return prune_runs(db, j->ask.before, j->edge, count, e);
+	return prune_runs(db, j->options.before, j->edge, count, e);
 }
 
 static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
@@ -117,7 +117,7 @@ static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
 	int64_t n;
 
 	json_begin_object(&body);
-	json_put_int(&body, "before", j->ask.before);
+	json_put_int(&body, "before", j->options.before);
 	json_put_text(&body, "edge", j->edge);
 	json_put_int(&body, "count", 200);
 	json_end_object(&body);
@@ -161,8 +161,8 @@ static int prune_control(struct cli *cli, struct job *j, struct err *e)
 	struct pruned p = {.database = "control"};
 	bool dry = j->dry.lock >= 0;
 
-	prune_messages_begin(cli, &j->messages, j->ask.before);
-	if (prune_edge(cli->control, j->ask.keep, j->edge, e))
+	prune_messages_begin(cli, &j->messages, j->options.before);
+	if (prune_edge(cli->control, j->options.keep, j->edge, e))
 		return -1;
 	if (dry)
 		p.runs = prune_copy(cli, j, e);
@@ -198,9 +198,9 @@ static int prune(struct cli *cli, struct err *e)
 	struct job j = {.dry = {.lock = -1}};
 	int rc;
 
-	j.ask.before = clock_now() -
-		       cli_number(cli, "keep-days", KEEP_DAYS) * DAY_MS;
-	j.ask.keep = cli_number(cli, "keep-n", KEEP_N);
+	j.options.before = clock_now() -
+			   cli_number(cli, "keep-days", KEEP_DAYS) * DAY_MS;
+	j.options.keep = cli_number(cli, "keep-n", KEEP_N);
 	if (dry && staging_dir_open(&j.dry, dir.text, ".work",
 				    id_new(ID_BACKUP).text, e))
 		return -1;

@@ -16,7 +16,7 @@ void prune_messages_begin(struct cli *cli, struct message_retention *r,
 {
 	int64_t keep = cli->config.channel_keep_inbound;
 	int64_t edge = clock_now() - keep;
-	struct retention_options ask = {
+	struct retention_options options = {
 		.deliveries_before = before,
 		.inbound_before = !keep           ? 0
 				  : edge < before ? edge
@@ -24,7 +24,7 @@ void prune_messages_begin(struct cli *cli, struct message_retention *r,
 		.dead_before = cli_flag(cli, "dead") ? before : 0,
 	};
 
-	message_retention_begin(r, &ask);
+	message_retention_begin(r, &options);
 }
 
 static int some_copied(struct sql *db, int64_t count, void *arg, struct err *e)
@@ -54,14 +54,14 @@ static int ask_batches(struct cli *cli, struct message_retention *r,
 	struct buf body = BUF_MAX(4096);
 	int looked = 1;
 
-	json_add_shape(&body, &retention_options_shape, &r->ask);
+	json_add_shape(&body, &retention_options_shape, &r->options);
 	while (looked > 0) {
-		cJSON *said = remote_call(cli, "POST", "/v1/messages/prune",
-					  body.p, e);
+		cJSON *answer = remote_call(cli, "POST", "/v1/messages/prune",
+					    body.p, e);
 
-		if (!said)
+		if (!answer)
 			looked = -1;
-		else if (sscanf(json_text(said, "note", ""),
+		else if (sscanf(json_text(answer, "note", ""),
 				"%d %" SCNd64 " %" SCNd64 " %" SCNd64
 				" %" SCNd64,
 				&looked, &r->sum.deliveries, &r->sum.inbound,
@@ -70,7 +70,7 @@ static int ask_batches(struct cli *cli, struct message_retention *r,
 				e, ERR_PROTOCOL,
 				"skepd did not report the number of deleted "
 				"messages");
-		cJSON_Delete(said);
+		cJSON_Delete(answer);
 	}
 	buf_fini(&body);
 	return looked;

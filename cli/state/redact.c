@@ -27,9 +27,9 @@ static int null_one(struct agent_file *f, int64_t until, void *arg,
 		    struct err *e)
 {
 	struct job *j = arg;
-	struct prune_options ask = {.before = j->before, .until = until};
+	struct prune_options options = {.before = j->before, .until = until};
 
-	j->events = prune_content(f, &ask, e);
+	j->events = prune_content(f, &options, e);
 	return j->events < 0 ? -1 : 0;
 }
 

@@ -137,10 +137,9 @@ static int vacuum(struct cli *cli, struct err *e)
 		rc = vacuum_control(cli, &j, e);
 	table_end(j.t);
 	if (!rc && j.halfway)
-		output_note(
-			&cli->out,
-			"the supervisor gave back free pages of the control "
-			"plane; to have it written anew, 'skep down' first");
+		output_note(&cli->out,
+			    "the control plane was vacuumed incrementally; to "
+			    "rewrite it, run 'skep down' first");
 	return rc ? -1
 		  : ops_audit(cli, "state.vacuum", cli_option(cli, "agent"),
 			      j.incremental ? "{\"incremental\":true}" : NULL,

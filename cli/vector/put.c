@@ -86,7 +86,10 @@ static int run_vector_put(struct cli *cli, struct err *e)
 		rc = put_all(cli, &b, &out.vectors, e);
 	buf_fini(&b);
 	if (rc == 0)
-		output_object(&cli->out, &vectors_stored_shape, &out);
+		output_result(&cli->out, &vectors_stored_shape, &out,
+			      "stored %" PRId64
+			      " vectors of model %s for session %s",
+			      out.vectors, out.model, out.session);
 	return rc;
 }
 

@@ -15,7 +15,10 @@ static int rm(struct cli *cli, struct err *e)
 	if (text_i64("SEQ", cli_arg(cli, 1), 1, INT32_MAX, &gone.seq, e) ||
 	    embedding_put(&cli->agent, &gone, e))
 		return -1;
-	output_note(&cli->out, "removed");
+	output_note(&cli->out,
+		    "removed the vector of event %s of session %s for model "
+		    "%s",
+		    cli_arg(cli, 1), gone.session, gone.model);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/list.h"
 
 #include "schema/agent/search/vector_search.h"
 
@@ -13,40 +13,43 @@
 SHAPE_DECLARE(embedding_view, EMBEDDING_VIEW);
 SHAPE_DEFINE(embedding_view, EMBEDDING_VIEW);
 
-static void print_hits(struct cli *cli, const struct embedding_hit *hits, int n)
+static void print_hits(struct cli *cli, struct embedding_hit *hits, int n)
 {
 	bool json = cli->out.json;
-	struct table *t = table_new(
-		&cli->out, json ? &embedding_hit_shape : &embedding_view_shape,
-		json ? "session seq" : "session seq score type at text");
+	struct cli_list l = {.cli = cli,
+			     .shape = json ? &embedding_hit_shape
+					   : &embedding_view_shape,
+			     .columns = json ? "session seq"
+					     : "session seq score type at text",
+			     .none = "no matches"};
 
 	for (int i = 0; i < n; i++) {
-		const struct embedding_hit *h = &hits[i];
+		struct embedding_hit *h = &hits[i];
 		cJSON *body = cJSON_Parse(h->body);
 		const char *text = json_text(body, "content",
 					     json_text(body, "text", h->body));
 		struct embedding_view row = {h->session, h->seq, h->score,
 					     h->type,    h->at,  text};
 
-		table_add(t, json ? (const void *)h : &row);
+		cli_list_add(&l, json ? (void *)h : &row);
 		cJSON_Delete(body);
 	}
-	table_end(t);
+	cli_list_end(&l);
 }
 
 static int search_by_array(struct cli *cli, const cJSON *array, struct err *e)
 {
-	struct embedding_query ask = {.model = cli_option(cli, "model"),
-				      .metric = cli_option(cli, "metric"),
-				      .session = cli_option(cli, "session"),
-				      .hidden = cli_flag(cli, "hidden"),
-				      .k = cli_count(cli, "limit", 10)};
+	struct embedding_query query = {.model = cli_option(cli, "model"),
+					.metric = cli_option(cli, "metric"),
+					.session = cli_option(cli, "session"),
+					.hidden = cli_flag(cli, "hidden"),
+					.k = cli_count(cli, "limit", 10)};
 	struct embedding_hit *hits;
 	int n;
 
-	if (embedding_parse(array, &ask.v, &ask.dim, &cli->arena, e))
+	if (embedding_parse(array, &query.v, &query.dim, &cli->arena, e))
 		return -1;
-	n = embedding_search(&cli->agent, &ask, &hits, &cli->arena, e);
+	n = embedding_search(&cli->agent, &query, &hits, &cli->arena, e);
 	if (n >= 0)
 		print_hits(cli, hits, n);
 	return n < 0 ? -1 : 0;

@@ -1,5 +1,6 @@
 #include "cli/vfs/vfs_cli.h"
 
+#include "lib/base/text.h"
 #include "vfs/check/check.h"
 
 #define COMPACTED(F, S)         \
@@ -20,7 +21,8 @@ static int run_vfs_compact(struct cli *cli, struct err *e)
 {
 	struct progress bar;
 	struct vfs_compact c = {.report = print_compact_progress, .arg = &bar};
-	struct vfs_compacted said;
+	struct vfs_compacted result;
+	char before[TEXT_HUMAN], after[TEXT_HUMAN];
 	int rc;
 
 	progress_begin(&bar, &cli->out, "compacting", 0);
@@ -28,9 +30,15 @@ static int run_vfs_compact(struct cli *cli, struct err *e)
 	progress_end(&bar);
 	if (rc)
 		return -1;
-	said = (struct vfs_compacted){c.before, c.after, c.joined,
-				      c.compressed};
-	output_object(&cli->out, &vfs_compacted_shape, &said);
+	result = (struct vfs_compacted){c.before, c.after, c.joined,
+					c.compressed};
+	output_result(&cli->out, &vfs_compacted_shape, &result,
+		      "compacted the database of agent %s from %s to %s: %lld "
+		      "%s joined, %lld compressed",
+		      cli->agent_name, text_human_bytes(c.before, before),
+		      text_human_bytes(c.after, after), (long long)c.joined,
+		      text_plural(c.joined, "duplicate", "duplicates"),
+		      (long long)c.compressed);
 	return 0;
 }
 

@@ -16,8 +16,8 @@ static int cp_in(struct cli *cli, struct vfs *v, struct err *e)
 		to = vfs_join(cli, to, name);
 	if (vfs_copy(v, from, to, cli_flag(cli, "recursive"), e))
 		return -1;
-	vfs_say(cli, v, "copied", from, "copied %s to %s in %s", from, to,
-		vfs_full_name(cli, v));
+	vfs_report(cli, v, "copied", from, "copied %s to %s in %s", from, to,
+		   vfs_full_name(cli, v));
 	return 0;
 }
 

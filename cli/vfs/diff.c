@@ -1,44 +1,8 @@
 #include "cli/vfs/vfs_cli.h"
 
-#include "vfs/snapshot/diff.h"
+#include "cli/vfs/difference_view.h"
 
 #include <string.h>
-
-#define DELTA(F, S) F(S, text, change) F(S, text, path) F(S, text, text)
-SHAPE_DECLARE(vfs_difference_view, DELTA);
-SHAPE_DEFINE(vfs_difference_view, DELTA);
-
-struct show {
-	struct cli *cli;
-	struct diff_source from, to;
-};
-
-static int print_difference(void *arg, const struct vfs_difference *d,
-			    struct err *e)
-{
-	struct show *s = arg;
-	struct output *o = &s->cli->out;
-	struct buf text = BUF_MAX((size_t)256 << 20), path = BUF_MAX(1 << 20);
-	struct vfs_difference_view row = {vfs_difference_letter(d->kind),
-					  d->path, NULL};
-	int rc = 0;
-
-	if (cli_flag(s->cli, "text")) {
-		rc = vfs_diff_text(&s->from, &s->to, d, &text, e);
-		row.text = text.p;
-	}
-	if (rc == 0 && o->json) {
-		output_object(o, &vfs_difference_view_shape, &row);
-	} else if (rc == 0 && row.text) {
-		output_text(o, text.p, text.n);
-	} else if (rc == 0) {
-		output_safe(&path, d->path, strlen(d->path), false);
-		output_note(o, "%s %s", row.change, path.p);
-	}
-	buf_fini(&text);
-	buf_fini(&path);
-	return rc;
-}
 
 static int open_snapshot(struct cli *cli, struct vfs *v, const char *name,
 			 struct diff_source *out, struct err *e)
@@ -91,12 +55,13 @@ static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 
 static int diff_in(struct cli *cli, struct vfs *v, struct err *e)
 {
-	struct show s = {.cli = cli, .to = {.v = v}};
+	struct difference_view s = {
+		.cli = cli, .to = {.v = v}, .text = cli_flag(cli, "text")};
 	int rc;
 
 	if (open_from(cli, v, &s.from, e))
 		return -1;
-	rc = vfs_diff(&s.from, &s.to, print_difference, &s, e);
+	rc = vfs_diff(&s.from, &s.to, difference_print, &s, e);
 	vfs_close(s.from.v);
 	return rc;
 }
@@ -112,7 +77,10 @@ const struct command cmd_vfs_diff = {
 	.help = "show the changes since a snapshot, a fork or a "
 		"directory",
 	.about = "Each line starts with A (added), D (deleted), M "
-		 "(modified) or m (mode or owner changed).",
+		 "(modified), m (mode or owner changed) or U (unchanged here, "
+		 "but deleted from the lower directory). Files that were added "
+		 "to the lower directory after the namespace read it are not "
+		 "changes of the namespace.",
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS(
 		{"FROM", "@SNAPSHOT, [:]NAME[@SNAPSHOT], or a host directory "

@@ -4,8 +4,8 @@ static int discard_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	if (vfs_discard(v, e))
 		return -1;
-	vfs_say(cli, v, "discarded", "all changes",
-		"discarded all changes of %s", vfs_full_name(cli, v));
+	vfs_report(cli, v, "discarded", "all changes",
+		   "discarded all changes of %s", vfs_full_name(cli, v));
 	return 0;
 }
 

@@ -54,8 +54,8 @@ static int edit_in(struct cli *cli, struct vfs *v, struct err *e)
 		rc = vfs_write_file(v, path, (struct blob){out.p, out.n}, &how,
 				    e);
 	if (rc == 0)
-		vfs_say(cli, v, "edited", path, "edited %s in %s", path,
-			vfs_full_name(cli, v));
+		vfs_report(cli, v, "edited", path, "edited %s in %s", path,
+			   vfs_full_name(cli, v));
 	buf_fini(&in);
 	buf_fini(&out);
 	return rc;

@@ -19,7 +19,7 @@ static int export_tar(struct vfs *v, const char *to, struct vfs_transfer *p,
 			       "refusing to write a tar archive to a "
 			       "terminal; use a file or a pipe");
 	if (fd < 0)
-		return err_errno_set(e, "%s", to);
+		return err_errno_set(e, "cannot create %s", to);
 	rc = vfs_export_tar(v, fd, p, e);
 	if (fd != STDOUT_FILENO && close(fd) && rc == 0)
 		rc = err_errno_set(e, "%s", to);
@@ -76,7 +76,10 @@ static int export_in(struct cli *cli, struct vfs *v, struct err *e)
 		rc = vfs_export_agentfs(v, to, &view.port, e);
 	else
 		rc = export_tar(v, to, &view.port, e);
-	return port_end(cli, &view, rc);
+	return port_end(cli, &view,
+			arena_printf(&cli->arena, "exported %s to %s",
+				     vfs_full_name(cli, v), to),
+			rc);
 }
 
 static int run_vfs_export(struct cli *cli, struct err *e)

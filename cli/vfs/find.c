@@ -1,5 +1,6 @@
 #include "cli/vfs/vfs_cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct search {
@@ -7,6 +8,7 @@ struct search {
 	struct vfs *v;
 	const char *start, *glob, *type;
 	int64_t min;
+	int64_t found;
 };
 
 static int print_found(void *arg, const struct vfs_found *f, struct err *e)
@@ -20,6 +22,7 @@ static int print_found(void *arg, const struct vfs_found *f, struct err *e)
 	    (s->type && strcmp(s->type, vfs_type_name(f->attr.mode)) != 0) ||
 	    f->attr.size < s->min)
 		return 0;
+	s->found++;
 	vfs_add_found(&path, s->start, f->path);
 	if (s->cli->out.json) {
 		rc = vfs_file_of(s->cli, s->v, path.p, &f->attr, &file, e);
@@ -45,7 +48,11 @@ static int find_in(struct cli *cli, struct vfs *v, struct err *e)
 		.min = cli_number(cli, "min-size", -1),
 	};
 
-	return vfs_visit(v, s.start, print_found, &s, e);
+	if (vfs_visit(v, s.start, print_found, &s, e))
+		return -1;
+	if (s.found == 0 && !cli->out.json)
+		fprintf(stderr, "no matching files\n");
+	return 0;
 }
 
 static int run_vfs_find(struct cli *cli, struct err *e)

@@ -32,13 +32,15 @@ static int run_vfs_fsck(struct cli *cli, struct err *e)
 		return -1;
 	if (c.found && !c.repair)
 		return err_set(e, ERR_CORRUPT,
-			       "found %lld faults; --repair repairs them",
-			       (long long)c.found);
-	if (cli->out.json)
-		output_object(&cli->out, &vfs_checked_shape,
-			      &(struct vfs_checked){c.found, c.repaired});
-	output_note(&cli->out,
-		    c.found ? "all faults were repaired" : "no faults");
+			       "the namespaces of agent '%s' have %lld faults; "
+			       "--repair repairs them",
+			       cli->agent_name, (long long)c.found);
+	output_result(&cli->out, &vfs_checked_shape,
+		      &(struct vfs_checked){c.found, c.repaired},
+		      c.found ? "repaired all faults in the namespaces of "
+				"agent %s"
+			      : "no faults in the namespaces of agent %s",
+		      cli->agent_name);
 	return 0;
 }
 

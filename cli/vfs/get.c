@@ -76,12 +76,15 @@ static int get_in(struct cli *cli, struct vfs *v, struct err *e)
 	if (S_ISDIR(a.mode)) {
 		transfer_begin_export(cli, &view, v, path);
 		return port_end(cli, &view,
+				arena_printf(&cli->arena,
+					     "copied %s from %s to %s", path,
+					     vfs_full_name(cli, v), to),
 				vfs_export_dir(v, to, &view.port, e));
 	}
 	if (get_file(cli, v, &a, to, e))
 		return -1;
-	vfs_say(cli, v, "copied", path, "copied %s from %s to %s", path,
-		vfs_full_name(cli, v), to);
+	vfs_report(cli, v, "copied", path, "copied %s from %s to %s", path,
+		   vfs_full_name(cli, v), to);
 	return 0;
 }
 

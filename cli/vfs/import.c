@@ -74,7 +74,12 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 	sql_defer_sync(cli->agent.db, false);
 	if (rc == 0)
 		rc = vfs_sync(v, e);
-	return port_end(cli, &view, rc);
+	return port_end(
+		cli, &view,
+		arena_printf(&cli->arena, "imported %s into %s",
+			     strcmp(from, "-") ? from : "standard input",
+			     vfs_full_name(cli, v)),
+		rc);
 }
 
 static int run_vfs_import(struct cli *cli, struct err *e)

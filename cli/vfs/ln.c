@@ -15,8 +15,8 @@ static int ln_in(struct cli *cli, struct vfs *v, struct err *e)
 			    e)) {
 		return -1;
 	}
-	vfs_say(cli, v, "linked", path, "linked %s to %s in %s", path, target,
-		vfs_full_name(cli, v));
+	vfs_report(cli, v, "linked", path, "linked %s to %s in %s", path,
+		   target, vfs_full_name(cli, v));
 	return 0;
 }
 

@@ -3,10 +3,13 @@
 static int mkdir_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	if (vfs_mkdir(v, cli_arg(cli, 0), 0755, cli_flag(cli, "parents"), e))
-		return -1;
-	vfs_say(cli, v, "created", cli_arg(cli, 0),
-		"created directory %s in %s", cli_arg(cli, 0),
-		vfs_full_name(cli, v));
+		return e->code == ERR_NOTFOUND
+			       ? vfs_hint(e, "--parents creates missing "
+					     "directories")
+			       : -1;
+	vfs_report(cli, v, "created", cli_arg(cli, 0),
+		   "created directory %s in %s", cli_arg(cli, 0),
+		   vfs_full_name(cli, v));
 	return 0;
 }
 

@@ -37,8 +37,9 @@ const struct command cmd_vfs_mount = {
 	.about = "The command serves the mount until DIR is unmounted or the "
 		 "command is interrupted. If a run uses the mount as its "
 		 "workspace, the command first waits for the run to end; a "
-		 "second signal ends the command at once. Mounting requires "
-		 "root, or a user and mount namespace (unshare -rm).",
+		 "second signal ends the command at once. Users other than "
+		 "root need fusermount3 (package fuse3), or a user and mount "
+		 "namespace (unshare -rm); then only they can access DIR.",
 	.needs = VFS_NEEDS_MADE,
 	.arguments = ARGUMENTS({"DIR", "host directory to mount on"}),
 	.options = OPTIONS(

@@ -18,10 +18,10 @@ static int mv_in(struct cli *cli, struct vfs *v, struct err *e)
 		to = vfs_join(cli, to, name);
 	if (vfs_move(v, from, to, flags, e))
 		return -1;
-	vfs_say(cli, v, "moved", from,
-		flags & VFS_EXCHANGE ? "exchanged %s and %s in %s"
-				     : "moved %s to %s in %s",
-		from, to, vfs_full_name(cli, v));
+	vfs_report(cli, v, "moved", from,
+		   flags & VFS_EXCHANGE ? "exchanged %s and %s in %s"
+					: "moved %s to %s in %s",
+		   from, to, vfs_full_name(cli, v));
 	return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/vfs/vfs_cli.h"
 
+#include <string.h>
+
 #define PUT_MAX ((size_t)1 << 30)
 
 static int put_in(struct cli *cli, struct vfs *v, struct err *e)
@@ -12,14 +14,18 @@ static int put_in(struct cli *cli, struct vfs *v, struct err *e)
 	};
 	struct buf b = BUF_MAX(PUT_MAX);
 	int rc = cli_read(file, &b, e);
+	bool was_read = rc == 0;
 
 	if (rc == 0)
 		rc = vfs_write_file(v, cli_arg(cli, 0), (struct blob){b.p, b.n},
 				    &how, e);
 	buf_fini(&b);
+	if (rc && e->code == ERR_NOTFOUND && !how.parents &&
+	    strchr(cli_arg(cli, 0), '/') && was_read)
+		return vfs_hint(e, "--parents creates missing directories");
 	if (rc == 0)
-		vfs_say(cli, v, "wrote", cli_arg(cli, 0), "wrote %s to %s",
-			cli_arg(cli, 0), vfs_full_name(cli, v));
+		vfs_report(cli, v, "wrote", cli_arg(cli, 0), "wrote %s to %s",
+			   cli_arg(cli, 0), vfs_full_name(cli, v));
 	return rc;
 }
 

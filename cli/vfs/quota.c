@@ -1,11 +1,39 @@
 #include "cli/vfs/vfs_cli.h"
 
+#include "lib/base/text.h"
+
+#include <inttypes.h>
+
 #define QUOTA(F, S)           \
 	F(S, text, namespace) \
 	F(S, i64, bytes)      \
 	F(S, i64, max_bytes) F(S, i64, files) F(S, i64, max_files)
 SHAPE_DECLARE(vfs_quota_view, QUOTA);
 SHAPE_DEFINE(vfs_quota_view, QUOTA);
+
+static void add_limit(struct buf *b, int64_t max, const char *text)
+{
+	if (max)
+		buf_addf(b, " of at most %s", text);
+}
+
+static void print_quota(struct cli *cli, const struct vfs *v,
+			const struct vfs_quota_view *q)
+{
+	char used[TEXT_HUMAN], max[TEXT_HUMAN];
+	struct buf line = BUF_MAX(4096);
+
+	buf_addf(&line, "%s: %s", vfs_full_name(cli, v),
+		 text_human_bytes(q->bytes, used));
+	add_limit(&line, q->max_bytes, text_human_bytes(q->max_bytes, max));
+	buf_addf(&line, ", %" PRId64 " files and directories", q->files);
+	snprintf(max, sizeof max, "%" PRId64, q->max_files);
+	add_limit(&line, q->max_files, max);
+	if (!q->max_bytes && !q->max_files)
+		buf_adds(&line, "; no quota");
+	output_result(&cli->out, &vfs_quota_view_shape, q, "%s", line.p);
+	buf_fini(&line);
+}
 
 static int quota_in(struct cli *cli, struct vfs *v, struct err *e)
 {
@@ -22,7 +50,7 @@ static int quota_in(struct cli *cli, struct vfs *v, struct err *e)
 	}
 	view = (struct vfs_quota_view){vfs_name(v), u.bytes, u.max_bytes,
 				       u.files, u.max_files};
-	output_object(&cli->out, &vfs_quota_view_shape, &view);
+	print_quota(cli, v, &view);
 	return 0;
 }
 

@@ -5,10 +5,13 @@ static int rm_in(struct cli *cli, struct vfs *v, struct err *e)
 	for (int i = 0; cli_arg(cli, i); i++) {
 		if (vfs_remove(v, cli_arg(cli, i), cli_flag(cli, "recursive"),
 			       e))
-			return -1;
-		vfs_say(cli, v, "removed", cli_arg(cli, i),
-			"removed %s from %s", cli_arg(cli, i),
-			vfs_full_name(cli, v));
+			return e->code == ERR_NOTEMPTY
+				       ? vfs_hint(e, "--recursive deletes it "
+						     "with its content")
+				       : -1;
+		vfs_report(cli, v, "removed", cli_arg(cli, i),
+			   "removed %s from %s", cli_arg(cli, i),
+			   vfs_full_name(cli, v));
 	}
 	return 0;
 }

@@ -4,9 +4,9 @@ static int rollback_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	if (vfs_rollback_to(v, cli_arg(cli, 0), e))
 		return -1;
-	vfs_say(cli, v, "rolled back to", cli_arg(cli, 0),
-		"rolled %s back to snapshot %s", vfs_full_name(cli, v),
-		cli_arg(cli, 0));
+	vfs_report(cli, v, "rolled back to", cli_arg(cli, 0),
+		   "rolled %s back to snapshot %s", vfs_full_name(cli, v),
+		   cli_arg(cli, 0));
 	return 0;
 }
 

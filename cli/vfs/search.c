@@ -1,4 +1,5 @@
 #include "cli/index_view.h"
+#include "cli/list.h"
 #include "cli/vfs/vfs_cli.h"
 
 #include "vfs/search/fts.h"
@@ -7,34 +8,39 @@
 SHAPE_DECLARE(vfs_hit_view, HIT);
 SHAPE_DEFINE(vfs_hit_view, HIT);
 
-static int print_hits(struct cli *cli, struct vfs *v, struct vfs_text *ask,
+static int print_hits(struct cli *cli, struct vfs *v, struct vfs_text *query,
 		      struct err *e)
 {
 	struct vfs_text_hit *hits;
 	struct index_view view;
-	struct table *t;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &vfs_hit_view_shape,
+		.columns = "path snippet",
+		.none = "no matches; 'skep vfs grep' also searches files that "
+			"are not in the index",
+	};
 	int n;
 
 	index_view_begin(&view, cli, "files");
-	ask->watch = &view.watch;
-	n = vfs_text_search(v, ask, &hits, &cli->arena, e);
+	query->watch = &view.watch;
+	n = vfs_text_search(v, query, &hits, &cli->arena, e);
 	index_view_end(&view);
 	if (n < 0)
 		return -1;
-	t = table_new(&cli->out, &vfs_hit_view_shape, "path snippet");
 	for (int i = 0; i < n; i++) {
 		struct vfs_hit_view row = {hits[i].path, hits[i].score,
 					   cli_trimmed(cli, hits[i].snippet)};
 
-		table_add(t, &row);
+		cli_list_add(&l, &row);
 	}
-	table_end(t);
+	cli_list_end(&l);
 	return 0;
 }
 
 static int search_in(struct cli *cli, struct vfs *v, struct err *e)
 {
-	struct vfs_text ask = {
+	struct vfs_text query = {
 		.query = cli_words(cli, 0),
 		.advanced = cli_flag(cli, "advanced"),
 		.below = cli_option(cli, "under"),
@@ -44,7 +50,7 @@ static int search_in(struct cli *cli, struct vfs *v, struct err *e)
 
 	if (cli_flag(cli, "rebuild") && vfs_text_rebuild(v, e) < 0)
 		return -1;
-	return print_hits(cli, v, &ask, e);
+	return print_hits(cli, v, &query, e);
 }
 
 static int run_vfs_search(struct cli *cli, struct err *e)

@@ -4,12 +4,26 @@
 
 #include <string.h>
 
-#define CHANGE(F, S)   \
-	F(S, i64, seq) \
-	F(S, time, at) \
-	F(S, text, who) F(S, text, op) F(S, text, path) F(S, i64, ino)
+#define CHANGE(F, S)    \
+	F(S, i64, seq)  \
+	F(S, time, at)  \
+	F(S, text, who) \
+	F(S, text, run) \
+	F(S, opt, turn) \
+	F(S, text, tool) F(S, text, op) F(S, text, path) F(S, i64, ino)
 SHAPE_DECLARE(vfs_change_view, CHANGE);
 SHAPE_DEFINE(vfs_change_view, CHANGE);
+
+/* RUN/TURN/TOOL, or the kind of process: after ':' is its id, which says nothing
+ * later. */
+static const char *author_of(struct cli *cli, const struct vfs_change *c)
+{
+	if (!c->run)
+		return arena_textn(&cli->arena, c->who, strcspn(c->who, ":"));
+	return arena_printf(&cli->arena, "%s/%lld%s%s", c->run,
+			    (long long)c->turn, c->tool ? "/" : "",
+			    c->tool ? c->tool : "");
+}
 
 void vfs_change_print(struct cli *cli, struct vfs *v,
 		      const struct vfs_change *c)
@@ -19,7 +33,10 @@ void vfs_change_print(struct cli *cli, struct vfs *v,
 	struct vfs_change_view row = {
 		.seq = c->seq,
 		.at = c->at / 1000000,
-		.who = c->who,
+		.who = author_of(cli, c),
+		.run = c->run,
+		.turn = c->turn,
+		.tool = c->tool,
 		.op = vfs_op_name(c->op),
 		.ino = c->ino,
 	};

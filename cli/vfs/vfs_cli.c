@@ -14,7 +14,7 @@ SHAPE_DEFINE(vfs_done, VFS_DONE);
 
 static const char *space_of(const struct cli *cli)
 {
-	return cli->space && *cli->space ? cli->space : "main";
+	return cli->namespace && *cli->namespace ? cli->namespace : "main";
 }
 
 static int namespace_missing(struct cli *cli, const char *name, struct err *e)
@@ -167,15 +167,22 @@ const char *vfs_full_name(struct cli *cli, const struct vfs *v)
 	return arena_printf(&cli->arena, "%s:%s", cli->agent_name, vfs_name(v));
 }
 
-void vfs_say(struct cli *cli, const struct vfs *v, const char *done,
-	     const char *what, const char *fmt, ...)
+int vfs_hint(struct err *e, const char *hint)
 {
-	struct vfs_done said = {vfs_name(v), done, what};
+	struct err was = *e;
+
+	return err_set(e, was.code, "%s; %s", was.text, hint);
+}
+
+void vfs_report(struct cli *cli, const struct vfs *v, const char *done,
+		const char *what, const char *fmt, ...)
+{
+	struct vfs_done result = {vfs_name(v), done, what};
 	struct buf text = BUF_MAX(1 << 20);
 	va_list ap;
 
 	if (cli->out.json) {
-		output_object(&cli->out, &vfs_done_shape, &said);
+		output_object(&cli->out, &vfs_done_shape, &result);
 		return;
 	}
 	va_start(ap, fmt);

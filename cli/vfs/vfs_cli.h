@@ -56,12 +56,15 @@ void vfs_add_found(struct buf *b, const char *start, const char *path);
 #define VFS_DONE(F, S) F(S, text, namespace) F(S, text, done) F(S, text, what)
 SHAPE_DECLARE(vfs_done, VFS_DONE);
 
+/* Adds what to do to an error; -1. */
+int vfs_hint(struct err *e, const char *hint);
+
 /* Reports a change: a sentence, or an object with --json. */
-__attribute__((format(printf, 5, 6))) void vfs_say(struct cli *cli,
-						   const struct vfs *v,
-						   const char *done,
-						   const char *what,
-						   const char *fmt, ...);
+__attribute__((format(printf, 5, 6))) void vfs_report(struct cli *cli,
+						      const struct vfs *v,
+						      const char *done,
+						      const char *what,
+						      const char *fmt, ...);
 
 /* AGENT:NAME, in the command's memory. */
 const char *vfs_full_name(struct cli *cli, const struct vfs *v);

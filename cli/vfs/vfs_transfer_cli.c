@@ -1,5 +1,6 @@
 #include "cli/vfs/vfs_transfer_cli.h"
 
+#include "lib/base/text.h"
 #include "vfs/core/visit.h"
 
 #include <fts.h>
@@ -83,9 +84,11 @@ void transfer_begin_export(struct cli *cli, struct transfer_view *view,
 				&ignored);
 }
 
-int port_end(struct cli *cli, struct transfer_view *view, int rc)
+int port_end(struct cli *cli, struct transfer_view *view, const char *done,
+	     int rc)
 {
-	struct vfs_ported said = {view->port.nodes, view->port.bytes};
+	struct vfs_ported result = {view->port.nodes, view->port.bytes};
+	char size[TEXT_HUMAN];
 
 	progress_end(&view->bar);
 	if (view->port.left_out)
@@ -95,6 +98,9 @@ int port_end(struct cli *cli, struct transfer_view *view, int rc)
 			(long long)view->port.left_out,
 			view->port.left_out == 1 ? " was" : "s were");
 	if (rc == 0 && !view->silent)
-		output_object(&cli->out, &vfs_ported_shape, &said);
+		output_result(&cli->out, &vfs_ported_shape, &result,
+			      "%s: %lld files and directories, %s", done,
+			      (long long)result.nodes,
+			      text_human_bytes(result.bytes, size));
 	return rc;
 }

@@ -16,8 +16,9 @@ void port_begin_import(struct cli *cli, struct transfer_view *view,
 		       const char *from, const char *path);
 void transfer_begin_export(struct cli *cli, struct transfer_view *view,
 			   struct vfs *v, const char *path);
-int port_end(struct cli *cli, struct transfer_view *view,
-	     int rc); /* returns rc */
+/* Prints `done` and the counts if rc is 0; returns rc. */
+int port_end(struct cli *cli, struct transfer_view *view, const char *done,
+	     int rc);
 
 #define PORT_SETUID \
 	FLAG(0, "keep-setuid", "keep set-user-ID and set-group-ID bits")

@@ -3,7 +3,7 @@
 # is moved to dir/in is an incoming message; its name is the sender. An outgoing
 # message is a file in dir/out, named by its key, so a repeated send adds nothing.
 
-# Two processes write: each opens the lock anew, so that lines do not mix.
+# Two processes write: each opens the lock itself, so that lines do not mix.
 put() {
 	{ flock 9 && printf '{"jsonrpc":"2.0",%s}\n' "$1"; } 9<"$0"
 }

@@ -91,6 +91,25 @@ int buf_adds(struct buf *b, const char *text)
 	return buf_add(b, text, strlen(text));
 }
 
+static bool is_inside_char(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+int buf_add_fit(struct buf *b, const char *text, size_t max)
+{
+	static const char mark[] = "…";
+	size_t n = strnlen(text, max + 1), cut = max - (sizeof mark - 1);
+
+	if (n <= max)
+		return buf_add(b, text, n);
+	for (int i = 0; i < 3 && cut > 0 && is_inside_char(text[cut]); i++)
+		cut--;
+	if (buf_add(b, text, cut))
+		return -1;
+	return buf_adds(b, mark);
+}
+
 int buf_addc(struct buf *b, char c)
 {
 	return buf_add(b, &c, 1);

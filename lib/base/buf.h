@@ -41,6 +41,10 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 
+/* At most max bytes (3 or more) of a text for users: a longer text ends in "…",
+ * after a whole character. */
+int buf_add_fit(struct buf *b, const char *text, size_t max);
+
 /* Room for n more bytes at the end, to read into; then call buf_grew. NULL if
  * that exceeds the ceiling. */
 char *buf_room(struct buf *b, size_t n);

@@ -250,13 +250,35 @@ int text_i64(const char *what, const char *s, int64_t min, int64_t max,
 	return 0;
 }
 
+int text_address(const char *s, char host[TEXT_HOST], char port[TEXT_PORT],
+		 struct err *e)
+{
+	const char *colon = strrchr(s, ':'), *name = s;
+	size_t n = colon ? (size_t)(colon - s) : 0;
+	struct err ignored;
+	int64_t number;
+
+	if (n == 0 || n >= TEXT_HOST ||
+	    text_i64("port", colon + 1, 0, 65535, &number, &ignored))
+		return err_set(e, ERR_USAGE,
+			       "'%s' is not HOST:PORT, such as 127.0.0.1:7411",
+			       quoted(s).text);
+	if (s[0] == '[' && s[n - 1] == ']') {
+		name++;
+		n -= 2;
+	}
+	text_printf(host, TEXT_HOST, "%.*s", (int)n, name);
+	text_printf(port, TEXT_PORT, "%d", (int)number);
+	return 0;
+}
+
 struct unit {
 	const char *name;
 	int64_t factor;
 };
 
-static int text_units(const char *what, const char *s, const struct unit *units,
-		      int64_t *out, struct err *e)
+static int text_units(const char *what, const char *s, const char *kind,
+		      const struct unit *units, int64_t *out, struct err *e)
 {
 	bool decimal = (isdigit((unsigned char)*s) || *s == '.') &&
 		       !strpbrk(s, "xX"); /* no signs, inf, nan, 0x10 */
@@ -265,35 +287,43 @@ static int text_units(const char *what, const char *s, const struct unit *units,
 
 	errno = 0;
 	v = strtod(s, &end);
-	if (!decimal || end == s || errno)
-		return err_set(e, ERR_USAGE, "%s: '%s' is not an amount", what,
-			       quoted(s).text);
-	for (; units->name; units++) {
+	for (; decimal && end > s && !errno && units->name; units++) {
 		double scaled = v * (double)units->factor;
 
 		if (strcasecmp(end, units->name) != 0)
 			continue;
 		if (scaled > 9e18)
-			break;
+			return err_set(e, ERR_USAGE, "%s: '%s' is too large",
+				       what, quoted(s).text);
 		*out = (int64_t)scaled;
 		return 0;
 	}
-	return err_set(e, ERR_USAGE,
-		       "%s: '%s' is too large or has an unknown unit", what,
-		       quoted(s).text);
+	return err_set(e, ERR_USAGE, "%s: '%s' is not %s", what, quoted(s).text,
+		       kind);
 }
 
 int text_bytes(const char *what, const char *s, int64_t *out, struct err *e)
 {
-	static const struct unit units[] = {
-		{"", 1},          {"b", 1},
-		{"k", 1 << 10},   {"kb", 1000},
-		{"kib", 1 << 10}, {"m", 1 << 20},
-		{"mb", 1000000},  {"mib", 1 << 20},
-		{"g", 1 << 30},   {"gb", 1000000000},
-		{"gib", 1 << 30}, {NULL, 0}};
+	static const struct unit units[] = {{"", 1},
+					    {"b", 1},
+					    {"k", 1 << 10},
+					    {"kb", 1000},
+					    {"kib", 1 << 10},
+					    {"m", 1 << 20},
+					    {"mb", 1000000},
+					    {"mib", 1 << 20},
+					    {"g", 1 << 30},
+					    {"gb", 1000000000},
+					    {"gib", 1 << 30},
+					    {"t", INT64_C(1) << 40},
+					    {"tb", INT64_C(1000000000000)},
+					    {"tib", INT64_C(1) << 40},
+					    {NULL, 0}};
 
-	return text_units(what, s, units, out, e);
+	return text_units(what, s,
+			  "a size; write a number with a unit (k, m, g or t), "
+			  "such as 64k",
+			  units, out, e);
 }
 
 int text_millis(const char *what, const char *s, int64_t *out, struct err *e)
@@ -303,7 +333,10 @@ int text_millis(const char *what, const char *s, int64_t *out, struct err *e)
 		{"m", 60000},    {"min", 60000},   {"h", 3600000},
 		{"d", 86400000}, {"w", 604800000}, {NULL, 0}};
 
-	return text_units(what, s, units, out, e);
+	return text_units(what, s,
+			  "a time; write a number with a unit (ms, s, m, h or "
+			  "d), such as 30s",
+			  units, out, e);
 }
 
 const char *text_human_bytes(int64_t n, char *out)

@@ -61,6 +61,13 @@ int text_check_key(const char *what, const char *key, size_t max,
 int text_check_word(const char *what, const char *list, const char *word,
 		    struct err *e);
 
+/* Splits HOST:PORT, where HOST may be an IPv6 address in brackets; ERR_USAGE. The
+ * port is a number up to 65535: getaddrinfo would accept 65537 as 1. */
+#define TEXT_HOST 256
+#define TEXT_PORT 8
+int text_address(const char *s, char host[TEXT_HOST], char port[TEXT_PORT],
+		 struct err *e);
+
 /* The whole text must be the value; otherwise -1 with ERR_USAGE naming
  * `what`. */
 int text_i64(const char *what, const char *s, int64_t min, int64_t max,

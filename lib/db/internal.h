@@ -67,6 +67,16 @@ struct sql {
 int sql_connect(const char *path, int flags, sqlite3 **out);
 void sql_disconnect(sqlite3 *conn); /* accepts NULL */
 
+/* sql_open with a check of the file before SQLite reads it as a database, so
+ * that a rejected file gets no new -wal or -shm. */
+struct sql_inspection {
+	int (*inspect)(struct sql *db, const void *arg, struct err *e);
+	const void *arg;
+};
+int sql_open_inspected(struct sql **out, const char *path,
+		       const struct sql_set *set, unsigned flags,
+		       const struct sql_inspection *before, struct err *e);
+
 /* Closes without copying the WAL into the file: for a file that we reject. */
 void sql_close_as_is(struct sql *db);
 
@@ -103,5 +113,8 @@ char *sql_uri_without_writes(const char *path);
 /* The only place that maps SQLite's codes to ours. */
 bool sql_failed(int rc);
 int sql_fail(struct sql *db, int rc, const char *what, struct err *e);
+
+/* ERR_INVALID if a file of the database exists and is not a regular one. */
+int sql_check_files(const char *path, struct err *e);
 
 #endif

@@ -14,7 +14,6 @@
 #define APPLICATION_ID 68
 
 struct header {
-	bool seen;       /* there was a file to read */
 	int32_t version; /* -1: not a database */
 	int32_t application;
 };
@@ -25,48 +24,43 @@ static int32_t big_endian(const unsigned char *p)
 			 (uint32_t)p[2] << 8 | p[3]);
 }
 
-static void read_header(sqlite3 *conn, struct header *h)
-{
-	static const char magic[16] = "SQLite format 3";
-	unsigned char raw[HEADER_BYTES];
-	sqlite3_file *f = NULL;
-	sqlite3_int64 size = -1;
-
-	sqlite3_file_control(conn, "main", SQLITE_FCNTL_FILE_POINTER, &f);
-	if (!f || !f->pMethods || f->pMethods->xFileSize(f, &size))
-		return;
-	if (size == 0)
-		h->version = 0;
-	if (size < HEADER_BYTES ||
-	    f->pMethods->xRead(f, raw, HEADER_BYTES, 0) != SQLITE_OK ||
-	    memcmp(raw, magic, sizeof magic) != 0)
-		return;
-	h->version = big_endian(raw + USER_VERSION);
-	h->application = big_endian(raw + APPLICATION_ID);
-}
-
 /*
  * Inspects the file without reading it as a database, so that a file which we
  * then reject gets no new -wal or -shm. It is still opened through SQLite:
  * closing a descriptor of our own would release every lock that other
  * connections of this process have on the file.
  */
-static struct header peek(const char *path)
+static struct header read_header(sqlite3 *conn)
 {
-	struct header h = {false, -1, 0};
-	sqlite3 *conn = NULL;
-	int rc = sql_connect(path, SQLITE_OPEN_READONLY, &conn);
+	static const char magic[16] = "SQLite format 3";
+	struct header h = {.version = -1};
+	unsigned char raw[HEADER_BYTES];
+	sqlite3_file *f = NULL;
+	sqlite3_int64 size = -1;
 
-	h.seen = rc == SQLITE_OK;
-	if (h.seen)
-		read_header(conn, &h);
-	sql_disconnect(conn);
+	sqlite3_file_control(conn, "main", SQLITE_FCNTL_FILE_POINTER, &f);
+	if (!f || !f->pMethods || f->pMethods->xFileSize(f, &size))
+		return h;
+	if (size == 0)
+		h.version = 0;
+	if (size < HEADER_BYTES ||
+	    f->pMethods->xRead(f, raw, HEADER_BYTES, 0) != SQLITE_OK ||
+	    memcmp(raw, magic, sizeof magic) != 0)
+		return h;
+	h.version = big_endian(raw + USER_VERSION);
+	h.application = big_endian(raw + APPLICATION_ID);
 	return h;
 }
 
 int db_peek_version(const char *path)
 {
-	return peek(path).version;
+	sqlite3 *conn = NULL;
+	int version = -1;
+
+	if (sql_connect(path, SQLITE_OPEN_READONLY, &conn) == SQLITE_OK)
+		version = read_header(conn).version;
+	sql_disconnect(conn);
+	return version;
 }
 
 static int refuse_newer(const char *path, const struct db_schema *s,
@@ -79,22 +73,23 @@ static int refuse_newer(const char *path, const struct db_schema *s,
 		       path, s->kind, version, SKEP_VERSION, s->version);
 }
 
-static int check_header(const char *path, const struct db_schema *s,
-			struct err *e)
+/* In the connection that is opened anyway: a separate one would cost 16 system
+ * calls. */
+static int check_header(struct sql *db, const void *schema, struct err *e)
 {
-	struct header h = peek(path);
+	const struct db_schema *s = schema;
+	struct header h = read_header(db->conn);
 
-	/* seen: another process may create the file right after we looked */
-	if (h.version < 0 && h.seen)
+	if (h.version < 0)
 		return err_set(e, ERR_CORRUPT, "%s is not a SQLite database",
-			       path);
+			       sql_path(db));
 	if (h.version > s->version)
-		return refuse_newer(path, s, h.version, e);
+		return refuse_newer(sql_path(db), s, h.version, e);
 	if (h.application && h.application != s->application_id)
 		return err_set(e, ERR_INVALID,
 			       "%s is a SQLite database, but not a %s of "
 			       "skep",
-			       path, s->kind);
+			       sql_path(db), s->kind);
 	return 0;
 }
 
@@ -215,14 +210,14 @@ static int run_migrations(struct sql *db, const struct db_schema *s,
 static int has_column(struct sql *db, const struct db_column *c, bool *has,
 		      struct err *e)
 {
-	char ask[256];
+	char query[256];
 	int64_t n = 0;
 
-	snprintf(ask, sizeof ask,
+	snprintf(query, sizeof query,
 		 "SELECT count(*) FROM pragma_table_info('%s')"
 		 " WHERE name='%s'",
 		 c->table, c->column);
-	if (sql_script_i64(db, ask, &n, e))
+	if (sql_script_i64(db, query, &n, e))
 		return -1;
 	*has = n > 0;
 	return 0;
@@ -285,8 +280,9 @@ int db_open(struct sql **out, const char *path, const struct db_schema *schema,
 {
 	struct sql *db;
 
-	if (check_header(path, schema, e) ||
-	    sql_open(&db, path, schema->queries, flags, e))
+	if (sql_open_inspected(&db, path, schema->queries, flags,
+			       &(struct sql_inspection){check_header, schema},
+			       e))
 		return -1;
 	if (migrate(db, schema, flags, e)) {
 		sql_close_as_is(db);

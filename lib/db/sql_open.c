@@ -155,6 +155,8 @@ static int check_place(const char *path, unsigned flags, struct err *e)
 			       "SQLite's WAL does not work; use a SKEP_HOME "
 			       "on a local disk",
 			       path, net);
+	if (sql_check_files(path, e))
+		return -1;
 	if (flags & SQL_CREATE && !file_exists(path))
 		return make_database_file(path, e);
 	if (access(path, mode) == 0)
@@ -243,7 +245,7 @@ void sql_disconnect(sqlite3 *conn)
 		open_files_remove(&h);
 }
 
-static int set_up_connection(struct sql *db, unsigned flags, struct err *e)
+static int connect_file(struct sql *db, unsigned flags, struct err *e)
 {
 	bool readonly = flags & SQL_READONLY;
 	char *uri = readonly ? sql_uri_without_writes(db->path) : NULL;
@@ -255,20 +257,35 @@ static int set_up_connection(struct sql *db, unsigned flags, struct err *e)
 		&db->conn);
 
 	free(uri);
-	if (rc != SQLITE_OK)
-		return sql_fail(db, rc, "open", e);
+	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "open", e);
+}
+
+/* Closing a connection that has not read anything leaves the file alone. */
+static int inspect_file(struct sql *db, const struct sql_inspection *before,
+			struct err *e)
+{
+	if (!before || before->inspect(db, before->arg, e) == 0)
+		return 0;
+	sql_disconnect(db->conn);
+	db->conn = NULL;
+	return -1;
+}
+
+static int set_up_connection(struct sql *db, struct err *e)
+{
 	if (sql_run(db, pragmas, e))
 		return -1;
 	log_watch(db);
-	if (readonly)
+	if (db->readonly)
 		sql_note_companions(db);
 	else if (set_up_writing(db, e))
 		return -1;
 	return prepare_transactions(db, e);
 }
 
-int sql_open(struct sql **out, const char *path, const struct sql_set *set,
-	     unsigned flags, struct err *e)
+int sql_open_inspected(struct sql **out, const char *path,
+		       const struct sql_set *set, unsigned flags,
+		       const struct sql_inspection *before, struct err *e)
 {
 	size_t count = set ? set->count : 0;
 	struct sql *db;
@@ -286,12 +303,19 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	db->path = strdup(path);
 	if (!db->path)
 		abort();
-	if (set_up_connection(db, flags, e)) {
+	if (connect_file(db, flags, e) || inspect_file(db, before, e) ||
+	    set_up_connection(db, e)) {
 		sql_close(db);
 		return -1;
 	}
 	*out = db;
 	return 0;
+}
+
+int sql_open(struct sql **out, const char *path, const struct sql_set *set,
+	     unsigned flags, struct err *e)
+{
+	return sql_open_inspected(out, path, set, flags, NULL, e);
 }
 
 void sql_close(struct sql *db)

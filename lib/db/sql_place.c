@@ -38,6 +38,23 @@ static struct place inspect_place(const char *path)
 	return p;
 }
 
+/* On a pipe SQLite would wait for ever. */
+int sql_check_files(const char *path, struct err *e)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+	char file[PATH_MAX + 8];
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		if (snprintf(file, sizeof file, "%s%s", path, suffixes[i]) <
+			    (int)sizeof file &&
+		    stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+			return err_set(e, ERR_INVALID,
+				       "%s is not a regular file", file);
+	}
+	return 0;
+}
+
 int sql_place_refuses(const char *path, struct err *e)
 {
 	struct place p = inspect_place(path);

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 100000000 /* interval between checks in such commits */
+#define CHECK_NS 100000000 /* interval between checks in such commits */
 
 static int step_once(struct sql *db, sqlite3_stmt *st, const char *what,
 		     struct err *e)
@@ -185,7 +185,7 @@ static bool must_check_place(struct sql *db)
 	if (db->full)
 		return true;
 	now = clock_mono_ns();
-	if (db->place_checked && now - db->place_checked < LOOK_NS)
+	if (db->place_checked && now - db->place_checked < CHECK_NS)
 		return false;
 	db->place_checked = now;
 	return true;

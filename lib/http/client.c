@@ -19,7 +19,7 @@
 #define HEAD_MAX     ((size_t)64 << 10)
 #define EVENT_MAX    ((size_t)64 << 20)
 #define CONNECT_S    5
-#define LOOK_MS      200 /* interval between calls of quit */
+#define POLL_MS      200 /* interval between calls of quit */
 #define RETRY_MS_MIN 50
 #define RETRY_MS_MAX 2000
 
@@ -192,7 +192,7 @@ static ssize_t receive(struct exchange *x)
 	ssize_t n;
 
 	for (;;) {
-		int ready = poll(&p, 1, x->quit ? LOOK_MS : -1);
+		int ready = poll(&p, 1, x->quit ? POLL_MS : -1);
 
 		if (x->quit && x->quit(x->quit_arg))
 			return -2;

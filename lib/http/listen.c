@@ -74,27 +74,6 @@ int listen_unix(const char *path, struct err *e)
 	return fd;
 }
 
-/* Splits host:port or [v6]:port; -1 if it is neither. */
-static int split(const char *address, char host[256], char port[8])
-{
-	const char *colon = strrchr(address, ':');
-	size_t n = colon ? (size_t)(colon - address) : 0;
-	struct err ignored;
-	int64_t number;
-
-	/* getaddrinfo accepts 65537 as 1 */
-	if (n == 0 || n > 255 ||
-	    text_i64("port", colon + 1, 0, 65535, &number, &ignored))
-		return -1;
-	if (address[0] == '[' && address[n - 1] == ']') {
-		address++;
-		n -= 2;
-	}
-	snprintf(host, 256, "%.*s", (int)n, address);
-	snprintf(port, 8, "%d", (int)number);
-	return 0;
-}
-
 static int bound_port(int fd)
 {
 	struct sockaddr_storage at = {0};
@@ -111,13 +90,11 @@ static int resolve(const char *address, struct addrinfo **found, struct err *e)
 {
 	struct addrinfo want = {.ai_socktype = SOCK_STREAM,
 				.ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	char host[256], service[8];
+	char host[TEXT_HOST], service[TEXT_PORT];
 	int rc;
 
-	if (split(address, host, service))
-		return err_set(e, ERR_USAGE,
-			       "%s is not HOST:PORT, such as 127.0.0.1:7411",
-			       address);
+	if (text_address(address, host, service, e))
+		return -1;
 	rc = getaddrinfo(host, service, &want, found);
 	if (rc)
 		return err_set(e, ERR_USAGE, "cannot listen on %s: %s", address,
@@ -127,14 +104,16 @@ static int resolve(const char *address, struct addrinfo **found, struct err *e)
 
 int http_check_address(const char *address, const char *held, struct err *e)
 {
-	char host[256], port[8], held_port[8];
+	char host[TEXT_HOST], port[TEXT_PORT], held_port[TEXT_PORT];
+	struct err no_matter;
 	struct addrinfo *found;
 	int fd, ignored;
 
 	if (resolve(address, &found, e))
 		return -1;
 	freeaddrinfo(found);
-	if (!split(address, host, port) && !split(held, host, held_port) &&
+	if (!text_address(address, host, port, e) &&
+	    !text_address(held, host, held_port, &no_matter) &&
 	    !strcmp(port, held_port))
 		return 0;
 	fd = listen_tcp(address, &ignored, e);

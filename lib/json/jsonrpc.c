@@ -101,12 +101,12 @@ static void refuse_unknown(struct rpc *r, const char *id, const char *name)
 	buf_fini(&why);
 }
 
-static int take_ask(struct rpc *r, const char *name, const cJSON *id,
-		    const cJSON *params, struct err *e)
+static int take_request(struct rpc *r, const char *name, const cJSON *id,
+			const cJSON *params, struct err *e)
 {
 	const struct rpc_method *m = find_method(r, name);
 	struct buf text = BUF_MAX(4096);
-	struct rpc_request ask = {.params = params};
+	struct rpc_request request = {.params = params};
 	int rc = 0;
 
 	if (id)
@@ -115,11 +115,11 @@ static int take_ask(struct rpc *r, const char *name, const cJSON *id,
 		buf_fini(&text);
 		return 0;
 	}
-	ask.id = id ? text.p : NULL;
+	request.id = id ? text.p : NULL;
 	if (!m && id)
 		refuse_unknown(r, text.p, name);
 	else if (m && m->answers == (id != NULL))
-		rc = m->take(r, &ask, e);
+		rc = m->take(r, &request, e);
 	else if (m && id)
 		rpc_answer(r, text.p, "null");
 	buf_fini(&text);
@@ -156,7 +156,7 @@ static int take_message(struct rpc *r, const cJSON *v, bool *known,
 	rpc_message_of(&m, v);
 	*known = m.method || (m.number > 0 && (m.result || m.error));
 	if (m.method)
-		return take_ask(r, m.method, m.id, m.params, e);
+		return take_request(r, m.method, m.id, m.params, e);
 	return *known ? take_reply(r, m.number, m.result, m.error, e) : 0;
 }
 

@@ -42,7 +42,7 @@ struct rpc_request {
 struct rpc_method {
 	const char *name;
 	bool answers; /* it answers requests; a notification is ignored */
-	int (*take)(struct rpc *r, const struct rpc_request *ask,
+	int (*take)(struct rpc *r, const struct rpc_request *request,
 		    struct err *e);
 };
 

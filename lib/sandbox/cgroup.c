@@ -287,12 +287,12 @@ bool cgroup_plan(const struct cgroup_bases *p, const struct sandbox_limits *l,
 int cgroup_accept(const struct cgroup_bases *p, const struct sandbox_spec *s,
 		  struct err *e)
 {
-	struct cgroup_limits ask[CGROUP_LIMITS];
+	struct cgroup_limits limits[CGROUP_LIMITS];
 
-	if (s->mode == SANDBOX_OFF || cgroup_plan(p, &s->limits, "", ask))
+	if (s->mode == SANDBOX_OFF || cgroup_plan(p, &s->limits, "", limits))
 		return 0;
 	for (int i = 0; i < CGROUP_LIMITS; i++)
-		if (ask[i].max > 0 && !ask[i].dir[0] &&
+		if (limits[i].max > 0 && !limits[i].dir[0] &&
 		    (i != CGROUP_PIDS || geteuid() == 0))
 			return err_set(e, ERR_NOTALLOWED,
 				       "limits.%s cannot be enforced: there is "
@@ -303,37 +303,39 @@ int cgroup_accept(const struct cgroup_bases *p, const struct sandbox_spec *s,
 	return 0;
 }
 
-void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS])
+void cgroup_set(const struct cgroup_limits limits[CGROUP_LIMITS])
 {
 	char text[64];
 
 	for (int i = 0; i < CGROUP_LIMITS; i++) {
-		long long n = ask[i].max;
+		long long n = limits[i].max;
 
-		if (!ask[i].dir[0] || ask[i].late)
+		if (!limits[i].dir[0] || limits[i].late)
 			continue;
-		(void)mkdir(ask[i].dir, 0755);
+		(void)mkdir(limits[i].dir, 0755);
 		if (i == CGROUP_CPU)
 			n = n * CPU_PERIOD / 100;
 		snprintf(text, sizeof text,
 			 i == CGROUP_CPU ? "%lld %d" : "%lld", n, CPU_PERIOD);
-		if (write_attribute(ask[i].dir, kinds[i].file, text))
+		if (write_attribute(limits[i].dir, kinds[i].file, text))
 			continue;
 		snprintf(text, sizeof text, "%lld", n);
-		(void)write_attribute(ask[i].dir, kinds[i].file_v1, text);
+		(void)write_attribute(limits[i].dir, kinds[i].file_v1, text);
 	}
 }
 
-void cgroup_join(const struct cgroup_limits ask[CGROUP_LIMITS], const char *own)
+void cgroup_join(const struct cgroup_limits limits[CGROUP_LIMITS],
+		 const char *own)
 {
 	for (int i = 0; i < CGROUP_LIMITS; i++)
-		if (ask[i].dir[0] && !ask[i].late &&
-		    strcmp(ask[i].dir, own) != 0)
-			(void)write_attribute(ask[i].dir, "cgroup.procs", "0");
-	if (ask[CGROUP_MEMORY].dir[0])
-		(void)setenv(CGROUP_MEMORY_DIR, ask[CGROUP_MEMORY].dir, 1);
-	if (ask[CGROUP_PIDS].dir[0])
-		(void)setenv(CGROUP_PIDS_DIR, ask[CGROUP_PIDS].dir, 1);
+		if (limits[i].dir[0] && !limits[i].late &&
+		    strcmp(limits[i].dir, own) != 0)
+			(void)write_attribute(limits[i].dir, "cgroup.procs",
+					      "0");
+	if (limits[CGROUP_MEMORY].dir[0])
+		(void)setenv(CGROUP_MEMORY_DIR, limits[CGROUP_MEMORY].dir, 1);
+	if (limits[CGROUP_PIDS].dir[0])
+		(void)setenv(CGROUP_PIDS_DIR, limits[CGROUP_PIDS].dir, 1);
 }
 
 /* Whether the calling process is in it. In version 2 it is the cgroup in which

@@ -73,11 +73,11 @@ int cgroup_accept(const struct cgroup_bases *p, const struct sandbox_spec *s,
 		  struct err *e);
 
 /* Before the process exists: creates the directories and sets the limits. */
-void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS]);
+void cgroup_set(const struct cgroup_limits limits[CGROUP_LIMITS]);
 
 /* In the process: enters those in which it was not created (`own`), and records
  * where the limit of processes will be. */
-void cgroup_join(const struct cgroup_limits ask[CGROUP_LIMITS],
+void cgroup_join(const struct cgroup_limits limits[CGROUP_LIMITS],
 		 const char *own);
 
 /* In a preforked worker, before it has a run: enters the cgroups of the late

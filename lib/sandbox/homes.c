@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,12 +22,45 @@ bool path_is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
 }
 
-bool homes_contain(const struct homes *h, const char *path)
+static bool contains_real(const struct homes *h, const char *path)
 {
 	for (int i = 0; i < h->n; i++)
 		if (path_is_below(path, h->dir[i]))
 			return true;
 	return false;
+}
+
+bool homes_contain(const struct homes *h, const char *path)
+{
+	if (contains_real(h, path))
+		return true;
+	for (int i = 0; i < h->nlinks; i++)
+		if (path_is_below(path, h->links[i].name))
+			return true;
+	return false;
+}
+
+const char *homes_real(const struct homes *h, const char *path, struct arena *a)
+{
+	for (int i = h->nlinks - 1; path && i >= 0; i--)
+		if (path_is_below(path, h->links[i].name))
+			return arena_printf(a, "%s%s", h->links[i].real,
+					    path + strlen(h->links[i].name));
+	return path;
+}
+
+/* By its real name, also if it does not exist. */
+static const char *add_home(struct homes *h, const char *path)
+{
+	char *real = h->links[h->nlinks].real;
+
+	if (!realpath(path, real) || strcmp(real, path) == 0 || !real[1])
+		real = NULL; /* / cannot be covered */
+	else
+		h->links[h->nlinks++].name = path;
+	if (!contains_real(h, real ? real : path))
+		h->dir[h->n++] = real ? real : path;
+	return real ? real : path;
 }
 
 /* The home of a service user may be / or a directory of programs. */
@@ -49,11 +83,13 @@ static bool is_personal(const char *home)
 
 void homes_list(struct homes *h, const char *home)
 {
-	*h = (struct homes){.dir = {"/home", "/root"}, .n = 2};
+	h->n = h->nkeys = h->ntops = h->nlinks = 0; /* the rest is large */
+	(void)add_home(h, "/home");
+	(void)add_home(h, "/root");
 	if (!home || home[0] != '/' || strlen(home) >= PATH_MAX)
 		return; /* no process can open a longer path */
-	if (is_personal(home) && !homes_contain(h, home))
-		h->dir[h->n++] = home;
+	if (is_personal(home))
+		home = add_home(h, home);
 	for (size_t i = 0; i < NKEYS; i++)
 		snprintf(h->key[h->nkeys++], sizeof h->key[0], "%s/%s", home,
 			 keys[i]);

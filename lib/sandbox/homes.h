@@ -1,6 +1,8 @@
 #ifndef LIB_SANDBOX_HOMES_H
 #define LIB_SANDBOX_HOMES_H
 
+#include "lib/base/arena.h"
+
 #include <limits.h>
 #include <stdbool.h>
 
@@ -9,9 +11,14 @@
  * sees only the parts of them that its definition names. The paths in
  * lib/sandbox/hidden.def stay hidden even below a named path, unless they are
  * named themselves.
+ *
+ * A home may be behind a symbolic link, for instance if /home is on another
+ * disk. The list has the real directory; homes_real() turns a path by the other
+ * name into one by the real name.
  */
+#define HOMES_OWN 3 /* /home, /root and $HOME */
 #define TOPS_MAX  64
-#define HOMES_MAX (3 + TOPS_MAX)
+#define HOMES_MAX (HOMES_OWN + TOPS_MAX)
 #define KEYS_MAX  16
 
 struct homes {
@@ -21,6 +28,11 @@ struct homes {
 	int nkeys;
 	char top[TOPS_MAX][NAME_MAX + 2]; /* for dir */
 	int ntops;
+	struct {
+		const char *name; /* borrowed */
+		char real[PATH_MAX];
+	} links[HOMES_OWN];
+	int nlinks;
 };
 
 /* `home` is $HOME of the commands, or NULL. */
@@ -28,6 +40,10 @@ void homes_list(struct homes *h, const char *home);
 
 /* Adds the other directories in /, except those of programs. */
 void homes_add_rest(struct homes *h);
+
+/* The path itself if it is not behind such a link. */
+const char *homes_real(const struct homes *h, const char *path,
+		       struct arena *a);
 
 /* The path itself, or a path below it. */
 bool path_is_below(const char *path, const char *dir);

@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SIBLINGS_MAX 512 /* entries of one directory that get their own rule */
+#define SIBLINGS_MAX \
+	16384 /* entries of one directory that get their own rule */
 
 /* Newer than the headers at build time. */
 #define FS_REFER     (1ULL << 13) /* ABI 2 */
@@ -119,10 +120,10 @@ int landlock_allow_fd(struct landlock *f, int fd, enum landlock_access may,
 static int allow_one(struct landlock *f, const char *path,
 		     enum landlock_access may, struct err *e)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC), rc;
+	int fd = written_open(&f->written, path), rc;
 
 	if (fd < 0)
-		return 0; /* missing or not ours: nothing to allow */
+		return 0; /* missing, not ours, or replaced by a link */
 	rc = landlock_allow_fd(f, fd, may, e);
 	close(fd);
 	return rc;

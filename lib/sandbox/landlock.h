@@ -3,7 +3,7 @@
 
 #include "lib/base/err.h"
 #include "lib/sandbox/homes.h"
-#include "lib/sandbox/spec.h"
+#include "lib/sandbox/written.h"
 
 #include <stdbool.h>
 
@@ -28,6 +28,7 @@ struct landlock {
 	int nsealed;
 	const char *hidden[HOMES_MAX + 4]; /* not in that for the host */
 	int nhidden;
+	struct written written;
 };
 
 /* `alone`: no signals to processes outside, and none of their abstract

@@ -1,5 +1,7 @@
 #include "lib/sandbox/mounts.h"
 
+#include "lib/sandbox/written.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,17 +38,40 @@ static bool make_place(const char *path, bool dir)
 	return fd >= 0;
 }
 
+static struct written written_in(const struct namespaces_plan *p)
+{
+	struct written w = {.n = 0};
+
+	for (int i = 0; i < p->nvisible; i++)
+		if (p->visible[i].write)
+			w.path[w.n++] = p->visible[i].path;
+	return w;
+}
+
+/* -1: it is missing, or a link that is not followed. */
+static int clone_tree(const struct written *w, const char *path)
+{
+	int fd = written_open(w, path), tree;
+
+	if (fd < 0)
+		return -1;
+	tree = open_tree(fd, "",
+			 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+				 AT_RECURSIVE);
+	close(fd);
+	return tree;
+}
+
 /* A directory of the commands would make what is put back into it writable for
  * them. */
 static bool open_trees(struct mounts *m)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+	const struct written w = written_in(m->plan);
 
 	for (int i = 0; i < m->plan->nvisible; i++) {
 		m->at = m->plan->visible[i].path;
-		m->tree[i] = open_tree(AT_FDCWD, m->at,
-				       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-					       AT_RECURSIVE);
+		m->tree[i] = clone_tree(&w, m->at);
 		if (m->tree[i] >= 0 && !m->plan->visible[i].write &&
 		    mount_setattr(m->tree[i], "", AT_EMPTY_PATH | AT_RECURSIVE,
 				  &read_only, sizeof read_only))
@@ -294,9 +319,8 @@ static bool is_hidden(const struct mounts *m, const char *path)
 {
 	const struct namespaces_plan *p = m->plan;
 
-	return path_is_below(path, "/run") || path_is_below(path, "/var/run") ||
-	       path_is_below(path, "/tmp") || path_is_below(path, "/dev") ||
-	       path_is_below(path, "/proc") ||
+	return path_is_below(path, "/run") || path_is_below(path, "/tmp") ||
+	       path_is_below(path, "/dev") || path_is_below(path, "/proc") ||
 	       (p->hidden && path_is_below(path, p->hidden)) ||
 	       (p->homes && homes_contain(p->homes, path));
 }

@@ -275,9 +275,9 @@ static int finish_namespaces(struct namespaces *s,
 /* --- before there is a plan ----------------------------------------------- */
 
 static struct {
-	struct namespaces space;
+	struct namespaces namespaces;
 	struct plan_page *page; /* NULL: nothing was prepared */
-} prepared = {.space = NAMESPACES_NONE};
+} prepared = {.namespaces = NAMESPACES_NONE};
 
 void namespaces_prepare(void)
 {
@@ -292,7 +292,7 @@ void namespaces_prepare(void)
 	if (ready_make(&ready)) {
 		page->plan.ready = ready;
 		page->plan.user = ready.user;
-		if (begin_namespaces(&prepared.space, &page->plan, true,
+		if (begin_namespaces(&prepared.namespaces, &page->plan, true,
 				     &ignored) == 0)
 			prepared.page = page;
 		ready_close(&ready);
@@ -303,13 +303,13 @@ void namespaces_prepare(void)
 
 pid_t namespaces_prepared(void)
 {
-	return prepared.page ? prepared.space.init : 0;
+	return prepared.page ? prepared.namespaces.init : 0;
 }
 
 void namespaces_unprepare(void)
 {
 	if (prepared.page)
-		namespaces_drop(&prepared.space);
+		namespaces_drop(&prepared.namespaces);
 	plan_page_free(prepared.page);
 	prepared.page = NULL;
 }
@@ -326,8 +326,8 @@ void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p)
 	struct err ignored; /* namespaces_make tries again and reports it */
 
 	if (fits_prepared(p) && plan_page_put(prepared.page, p) &&
-	    write(prepared.space.go, "", 1) == 1) {
-		*s = prepared.space;
+	    write(prepared.namespaces.go, "", 1) == 1) {
+		*s = prepared.namespaces;
 		plan_page_free(prepared.page);
 		prepared.page = NULL;
 		return;

@@ -3,10 +3,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* The page faults are taken now, and not when there is a run. */
 struct plan_page *plan_page_new(void)
 {
 	void *at = mmap(NULL, sizeof(struct plan_page), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
@@ -47,6 +48,7 @@ bool plan_page_put(struct plan_page *page, const struct namespaces_plan *p)
 	if (!p->homes)
 		return fits;
 	page->homes = *p->homes;
+	page->homes.nlinks = 0; /* all paths are real by now */
 	to->homes = &page->homes;
 	for (int i = 0; i < page->homes.n; i++)
 		fits = fits && put_text(page, &page->homes.dir[i]);

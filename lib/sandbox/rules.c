@@ -4,8 +4,9 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STACK_BYTES (512u << 10) /* landlock.c has paths on it */
@@ -34,8 +35,8 @@ static bool is_named(const struct sandbox_spec *s, const char *path)
 static void hide_all(struct landlock *f, const struct sandbox_plan *p,
 		     const struct homes *h)
 {
-	if (p->space.hidden)
-		landlock_seal(f, p->space.hidden);
+	if (p->namespaces.hidden)
+		landlock_seal(f, p->namespaces.hidden);
 	for (int i = 0; i < h->nkeys; i++)
 		if (!is_named(p->spec, h->key[i]))
 			landlock_seal(f, h->key[i]);
@@ -80,8 +81,10 @@ static int begin_rules(struct landlock *f, enum rules_for who,
 		       const struct sandbox_plan *p, bool covered,
 		       struct err *e)
 {
-	if (landlock_begin(f, who == RULES_COMMAND, e) ||
-	    allow_host(f, p, covered, e))
+	if (landlock_begin(f, who == RULES_COMMAND, e))
+		return -1;
+	f->written = written_by(p->spec, p->workspace);
+	if (allow_host(f, p, covered, e))
 		return -1;
 	return who == RULES_WORKER && p->own
 		       ? landlock_allow(f, p->own, LANDLOCK_WRITE, e)
@@ -90,21 +93,24 @@ static int begin_rules(struct landlock *f, enum rules_for who,
 
 /* --- what the commands see ----------------------------------------------- */
 
-int rules_open_visible(const struct sandbox *b, const char *path)
+/* Links of the namespaces lead to what commands see there. */
+int rules_open_visible(const struct sandbox *b, const struct written *w,
+		       const char *path)
 {
-	char below[4200];
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = RESOLVE_IN_ROOT};
 
-	if (b->space.mnt < 0)
-		return open(path, O_PATH | O_CLOEXEC);
-	snprintf(below, sizeof below, ".%s", path);
-	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
+	if (b->namespaces.mnt < 0)
+		return written_open(w, path);
+	return (int)syscall(SYS_openat2, b->namespaces.root, path, &how,
+			    sizeof how);
 }
 
 static int allow_visible(struct landlock *f, const struct sandbox *b,
 			 const char *path, enum landlock_access may,
 			 struct err *e)
 {
-	int fd = rules_open_visible(b, path), rc;
+	int fd = rules_open_visible(b, &f->written, path), rc;
 
 	if (fd < 0)
 		return 0;
@@ -159,7 +165,7 @@ static int finish_rules(struct landlock *f, const struct sandbox_plan *p,
 		rc = landlock_allow_fd(f, b->workspace, LANDLOCK_WRITE, e);
 	for (int i = 0; rc == 0 && i < p->shown.n; i++)
 		rc = allow_visible(f, b, p->shown.path[i], LANDLOCK_READ, e);
-	if (rc == 0 && b->space.mnt >= 0)
+	if (rc == 0 && b->namespaces.mnt >= 0)
 		rc = allow_own(f, b, e) || allow_homes(f, p, b, e) ? -1 : 0;
 	return rc;
 }
@@ -214,7 +220,7 @@ void rules_end(struct rules *r)
 static bool take_prepared(struct rules *r, enum rules_for who,
 			  const struct sandbox *b, struct landlock *out)
 {
-	if (!r || b->space.mnt < 0)
+	if (!r || b->namespaces.mnt < 0)
 		return false;
 	await(r);
 	if (r->rc || r->made[who].ruleset < 0)
@@ -230,7 +236,7 @@ int rules_make(struct rules *r, enum rules_for who,
 {
 	*out = (struct landlock){.ruleset = -1};
 	if ((take_prepared(r, who, b, out) ||
-	     begin_rules(out, who, p, b->space.mnt >= 0, e) == 0) &&
+	     begin_rules(out, who, p, b->namespaces.mnt >= 0, e) == 0) &&
 	    finish_rules(out, p, b, e) == 0)
 		return 0;
 	landlock_end(out);

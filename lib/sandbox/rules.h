@@ -26,6 +26,7 @@ int rules_make(struct rules *r, enum rules_for who,
 	       struct landlock *out, struct err *e);
 
 /* Opens a path as the commands of the sandbox see it; O_PATH, -1 with errno. */
-int rules_open_visible(const struct sandbox *b, const char *path);
+int rules_open_visible(const struct sandbox *b, const struct written *w,
+		       const char *path);
 
 #endif

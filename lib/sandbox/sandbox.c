@@ -41,10 +41,11 @@ static int make_files(struct sandbox *b, const struct sandbox_plan *p,
 static enum seccomp_for filter_of(const struct sandbox *b,
 				  enum sandbox_network network)
 {
-	if (b->space.mnt < 0)
+	if (b->namespaces.mnt < 0)
 		return network == NETWORK_HOST ? SECCOMP_FOR_HOST_MOUNTS
 					       : SECCOMP_FOR_HOST_NETWORK;
-	return b->space.pid < 0 ? SECCOMP_FOR_HOST_PIDS : SECCOMP_FOR_COMMAND;
+	return b->namespaces.pid < 0 ? SECCOMP_FOR_HOST_PIDS
+				     : SECCOMP_FOR_COMMAND;
 }
 
 static int make_filter(struct sandbox *b, enum sandbox_network network,
@@ -94,8 +95,8 @@ static bool is_seen_in(const char *dir, const char *path,
 }
 
 /* A path in a writable one stays writable. */
-static void save_shown(struct namespaces_plan *s,
-		       const struct sandbox_paths *written, const char *path)
+static void save_shown(struct namespaces_plan *s, const struct written *written,
+		       const char *path)
 {
 	for (int i = 0; i < written->n; i++)
 		if (is_seen_in(written->path[i], path, s))
@@ -104,8 +105,8 @@ static void save_shown(struct namespaces_plan *s,
 }
 
 /* homes must live as long as the plan. */
-static struct namespaces_plan plan_space(const struct sandbox_plan *p,
-					 struct homes *homes)
+static struct namespaces_plan plan_namespaces(const struct sandbox_plan *p,
+					      struct homes *homes)
 {
 	static const char *const seen[] = {
 #define MASK_DIR(path)
@@ -114,8 +115,9 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 #undef MASK_DIR
 #undef SEEN
 	};
-	struct namespaces_plan s = p->space;
+	struct namespaces_plan s = p->namespaces;
 	const struct sandbox_spec *spec = p->spec;
+	const struct written written = written_by(spec, p->workspace);
 
 	/* three lists, the workspace, and these: each has its place */
 	static_assert(SANDBOX_PATHS * 3 + 1 + sizeof seen / sizeof *seen <=
@@ -134,20 +136,20 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 	for (int i = 0; i < spec->read.n; i++)
 		add_visible(&s, spec->read.path[i], false);
 	for (int i = 0; i < p->shown.n; i++)
-		save_shown(&s, &spec->write, p->shown.path[i]);
+		save_shown(&s, &written, p->shown.path[i]);
 	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
 		add_visible(&s, seen[i], false);
 	return s;
 }
 
-static void make_space(struct sandbox *b, const struct sandbox_plan *p)
+static void make_namespaces(struct sandbox *b, const struct sandbox_plan *p)
 {
 	struct homes homes;
-	struct namespaces_plan s = plan_space(p, &homes);
+	struct namespaces_plan s = plan_namespaces(p, &homes);
 
-	if (namespaces_make(&b->space, &s, &b->no_space))
+	if (namespaces_make(&b->namespaces, &s, &b->namespaces_error))
 		log_warn(LT("msg", "no namespaces for a sandbox"),
-			 LT("why", b->no_space.text));
+			 LT("why", b->namespaces_error.text));
 }
 
 static int restrict_files(const struct sandbox_plan *p, const struct sandbox *b,
@@ -178,6 +180,13 @@ static int restrict_calls(enum seccomp_for who, struct err *e)
 	return filter ? 0 : -1;
 }
 
+static int open_workspace(const struct sandbox *b, const struct sandbox_plan *p)
+{
+	struct written w = written_by(p->spec, p->workspace);
+
+	return rules_open_visible(b, &w, p->workspace);
+}
+
 /* Only what programs need, and the worker's own paths: few rules, quickly
  * made. */
 int sandbox_self(const struct sandbox_plan *p, struct err *e)
@@ -185,11 +194,11 @@ int sandbox_self(const struct sandbox_plan *p, struct err *e)
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
 	struct sandbox_plan plan = {
 		.spec = &few, .own = p->own, .shown = p->shown};
-	struct sandbox b = BOX_NONE;
+	struct sandbox b = SANDBOX_NONE;
 	int rc;
 
 	if (p->workspace)
-		b.workspace = rules_open_visible(&b, p->workspace);
+		b.workspace = open_workspace(&b, p);
 	rc = restrict_files(&plan, &b, e) ||
 			     restrict_calls(SECCOMP_FOR_HOST_PIDS, e)
 		     ? -1
@@ -237,10 +246,10 @@ static int restrict_worker(const struct sandbox *b,
 void sandbox_begin(struct sandbox *b, const struct sandbox_plan *p)
 {
 	struct homes homes;
-	struct namespaces_plan s = plan_space(p, &homes);
+	struct namespaces_plan s = plan_namespaces(p, &homes);
 
-	*b = (struct sandbox)BOX_NONE;
-	namespaces_begin(&b->space, &s);
+	*b = (struct sandbox)SANDBOX_NONE;
+	namespaces_begin(&b->namespaces, &s);
 	b->rules = rules_begin(p);
 }
 
@@ -248,10 +257,10 @@ int sandbox_make(struct sandbox *b, const struct sandbox_plan *p, struct err *e)
 {
 	b->limits = p->spec->limits;
 	b->oom = proc_oom_open(&b->oom_score);
-	make_space(b, p);
+	make_namespaces(b, p);
 	mark(MARK_namespaces_made);
 	if (p->workspace)
-		b->workspace = rules_open_visible(b, p->workspace);
+		b->workspace = open_workspace(b, p);
 	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
 	    restrict_worker(b, p, e)) {
 		sandbox_drop(b);
@@ -271,13 +280,13 @@ void sandbox_end(struct sandbox *b)
 	if (b->workspace >= 0)
 		close(b->workspace);
 	b->workspace = -1;
-	namespaces_end(&b->space);
+	namespaces_end(&b->namespaces);
 }
 
 void sandbox_drop(struct sandbox *b)
 {
 	sandbox_end(b);
-	namespaces_drop(&b->space);
+	namespaces_drop(&b->namespaces);
 	if (b->oom >= 0)
 		close(b->oom);
 	b->oom = -1;
@@ -289,8 +298,9 @@ pid_t sandbox_start(const struct sandbox *b, void (*fn)(void *), void *arg)
 
 	if (b) /* inherited by the child, which can no longer set it */
 		proc_oom_set(b->oom, PROC_OOM_COMMAND + b->oom_score);
-	pid = b && b->space.mnt >= 0 ? namespaces_start(&b->space, fn, arg)
-				     : fork();
+	pid = b && b->namespaces.mnt >= 0
+		      ? namespaces_start(&b->namespaces, fn, arg)
+		      : fork();
 	if (pid == 0) {
 		fn(arg);
 		_exit(127);
@@ -304,7 +314,7 @@ pid_t sandbox_start(const struct sandbox *b, void (*fn)(void *), void *arg)
 
 int sandbox_enter_namespaces(const struct sandbox *b)
 {
-	return namespaces_enter(&b->space);
+	return namespaces_enter(&b->namespaces);
 }
 
 /* Never raises the current limit. */
@@ -326,7 +336,7 @@ static int limit(int what, int64_t n)
  * limit is set only if the definition names it. */
 static int limit_pids(const struct sandbox *b)
 {
-	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_set))
+	if (geteuid() == 0 || (b->namespaces.user < 0 && !b->limits.pids_set))
 		return 0;
 	return limit(RLIMIT_NPROC, b->limits.pids);
 }

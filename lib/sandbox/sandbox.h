@@ -13,18 +13,21 @@
  * requires them checks sandbox_missing before.
  */
 struct sandbox_plan {
-	const struct sandbox_spec *spec; /* borrowed, like all texts */
-	struct namespaces_plan space;    /* without kept and limits */
-	const char *workspace;           /* as commands see it */
-	struct sandbox_paths shown;      /* readable even if hidden */
-	const char *home;                /* $HOME of the commands, or NULL */
+	const struct sandbox_spec *spec;   /* borrowed, like all texts */
+	struct namespaces_plan namespaces; /* without kept and limits */
+	const char *workspace;             /* as commands see it */
+	struct sandbox_paths shown;        /* readable even if hidden */
+	const char *home;                  /* $HOME of the commands, or NULL */
 	const char *own; /* directory of the agent's file, or NULL */
 };
 
+/* Names everything in the plan that is in a home by its real path. Before the plan is used; texts and the settings are copied to a. */
+void sandbox_plan_resolve(struct sandbox_plan *p, struct arena *a);
+
 struct sandbox {
-	struct namespaces space; /* .mnt -1: none */
-	struct err no_space;     /* why */
-	struct landlock files;   /* .ruleset -1: none */
+	struct namespaces namespaces; /* .mnt -1: none */
+	struct err namespaces_error;  /* why */
+	struct landlock files;        /* .ruleset -1: none */
 	const struct sock_fprog *filter;
 	struct sandbox_limits limits;
 	int workspace; /* O_PATH, as commands see it; -1 without a sandbox */
@@ -33,15 +36,15 @@ struct sandbox {
 	struct rules *rules; /* while a thread creates them; or NULL */
 };
 
-#define BOX_NONE                                                    \
-	{                                                           \
-		.space = NAMESPACES_NONE, .files = {.ruleset = -1}, \
-		.workspace = -1, .oom = -1                          \
+#define SANDBOX_NONE                                                     \
+	{                                                                \
+		.namespaces = NAMESPACES_NONE, .files = {.ruleset = -1}, \
+		.workspace = -1, .oom = -1                               \
 	}
 
 /* Starts creating its namespaces in another process and its rules in a thread,
  * beside the caller; sandbox_make with the same plan waits for them. Without
- * this call, *b must be BOX_NONE. */
+ * this call, *b must be SANDBOX_NONE. */
 void sandbox_begin(struct sandbox *b, const struct sandbox_plan *p);
 
 /* Makes the sandbox, and restricts the calling thread to what the commands may

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -169,6 +170,31 @@ static int refuse_set_id(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/* Requests of ioctl and fcntl, in the second argument. A snapshot of btrfs
+ * contains all files of its source, also those that mounts cover. A lease on a
+ * file delays every program of the host that opens it for writing. */
+static int refuse_requests(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int nr;
+		unsigned request;
+	} refused[] = {
+		{SCMP_SYS(ioctl), TIOCSTI}, /* types into a terminal */
+		{SCMP_SYS(ioctl), BTRFS_IOC_SNAP_CREATE},
+		{SCMP_SYS(ioctl), BTRFS_IOC_SNAP_CREATE_V2},
+		{SCMP_SYS(fcntl), F_SETLEASE},
+		{SCMP_SYS(fcntl64), F_SETLEASE},
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof refused / sizeof *refused && rc == 0; i++)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), refused[i].nr,
+				      1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU,
+					      refused[i].request));
+	return rc;
+}
+
 static int add_rules(scmp_filter_ctx ctx, enum seccomp_for who)
 {
 	int rc = 0;
@@ -176,10 +202,8 @@ static int add_rules(scmp_filter_ctx ctx, enum seccomp_for who)
 	for (size_t i = 0; i < sizeof calls / sizeof *calls && rc == 0; i++)
 		if (who >= calls[i].from)
 			rc = refuse_call(ctx, &calls[i]);
-	if (rc == 0) /* injects input into a terminal */
-		rc = seccomp_rule_add(
-			ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, TIOCSTI));
+	if (rc == 0)
+		rc = refuse_requests(ctx);
 	/* an old way around filters that programs do not need */
 	if (rc == 0)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),

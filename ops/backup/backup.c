@@ -19,7 +19,7 @@
 #define AGENTS_MAX (1 << 20)
 
 struct job {
-	const struct backup_options *ask;
+	const struct backup_options *options;
 	struct backup_sum *sum;
 	struct pack *pack;
 	struct buf manifest;
@@ -76,7 +76,7 @@ static int add_database(struct job *j, const char *copy,
 
 static int add_control(struct job *j, const char *copy, struct err *e)
 {
-	struct home_path path = home_path(j->ask->home, HOME_CONTROL_DB);
+	struct home_path path = home_path(j->options->home, HOME_CONTROL_DB);
 	struct manifest_item it = {.role = "control",
 				   .source_path = path.text,
 				   .path = MANIFEST_CONTROL};
@@ -157,8 +157,8 @@ static int add_agent(struct job *j, const struct agent_database_row *row,
 static int add_backup_file(struct job *j, const char *role, const char *agent,
 			   const char *path, struct err *e)
 {
-	const char *from = arena_printf(&j->arena, "%s/%s", j->ask->home->root,
-					path);
+	const char *from = arena_printf(&j->arena, "%s/%s",
+					j->options->home->root, path);
 	struct manifest_item it = {.role = role,
 				   .agent = agent,
 				   .source_path = from,
@@ -194,15 +194,15 @@ static int add_workspace(struct job *j, const char *agent, struct err *e)
 {
 	const char *path = arena_printf(&j->arena, "agents/%s/workspace",
 					agent);
-	const char *dir = arena_printf(&j->arena, "%s/%s", j->ask->home->root,
-				       path);
+	const char *dir = arena_printf(&j->arena, "%s/%s",
+				       j->options->home->root, path);
 	struct manifest_item it = {.role = "workspace",
 				   .agent = agent,
 				   .source_path = dir,
 				   .path = path};
 	int64_t skipped = 0;
 
-	if (!j->ask->with_workspaces || !file_exists(dir))
+	if (!j->options->with_workspaces || !file_exists(dir))
 		return 0;
 	if (pack_tree(j->pack, path, dir, &skipped, e))
 		return -1;
@@ -247,16 +247,16 @@ static int read_registry(struct job *j, const char *copy, struct err *e)
 
 static int check_names(const struct job *j, struct err *e)
 {
-	for (int i = 0; i < j->ask->nagents; i++) {
+	for (int i = 0; i < j->options->nagents; i++) {
 		int k = 0;
 
 		while (k < j->nfiles &&
-		       strcmp(j->files[k].agent, j->ask->agents[i]) != 0)
+		       strcmp(j->files[k].agent, j->options->agents[i]) != 0)
 			k++;
 		if (k == j->nfiles)
 			return err_set(e, ERR_NOTFOUND,
 				       "agent '%s' has no data to back up",
-				       quoted(j->ask->agents[i]).text);
+				       quoted(j->options->agents[i]).text);
 	}
 	return 0;
 }
@@ -266,10 +266,10 @@ static int add_agents(struct job *j, struct err *e)
 	for (int i = 0; i < j->nfiles; i++) {
 		const char *name = j->files[i].agent;
 
-		if (wanted(j->ask, name) && add_agent(j, &j->files[i], e))
+		if (wanted(j->options, name) && add_agent(j, &j->files[i], e))
 			return -1;
 		arena_reset(&j->arena);
-		ops_progress_report(&j->ask->progress, i + 1, j->nfiles);
+		ops_progress_report(&j->options->progress, i + 1, j->nfiles);
 		if (i == 0 && fault_point(FAULT_backup_agents, e))
 			return -1;
 	}
@@ -282,7 +282,7 @@ static int add_definitions(struct job *j, struct err *e)
 	for (int i = 0; i < j->nagents; i++) {
 		const char *name = j->agents[i].name;
 
-		if (wanted(j->ask, name) &&
+		if (wanted(j->options, name) &&
 		    (add_definition(j, name, e) || add_workspace(j, name, e)))
 			return -1;
 		arena_reset(&j->arena);
@@ -312,25 +312,26 @@ static int write_archive(struct job *j, struct err *e)
 	return 0;
 }
 
-int backup_write(const struct backup_options *ask, struct backup_sum *out,
+int backup_write(const struct backup_options *options, struct backup_sum *out,
 		 struct err *e)
 {
-	struct home_path dir = home_path(ask->home, HOME_BACKUPS);
-	struct job j = {.ask = ask, .sum = out, .work = {.lock = -1}};
-	struct manifest_head head = {.format = MANIFEST_FORMAT,
-				     .id = ask->id,
-				     .program = SKEP_VERSION,
-				     .home = ask->home->root,
-				     .created_at = clock_now(),
-				     .with_workspaces = ask->with_workspaces};
+	struct home_path dir = home_path(options->home, HOME_BACKUPS);
+	struct job j = {.options = options, .sum = out, .work = {.lock = -1}};
+	struct manifest_head head = {
+		.format = MANIFEST_FORMAT,
+		.id = options->id,
+		.program = SKEP_VERSION,
+		.home = options->home->root,
+		.created_at = clock_now(),
+		.with_workspaces = options->with_workspaces};
 	int rc;
 
 	*out = (struct backup_sum){0};
 	buf_init(&j.manifest, MANIFEST_MAX);
 	manifest_begin(&j.manifest, &head);
 	rc = file_make_dir(dir.text, 0700, e) ||
-	     staging_dir_open(&j.work, dir.text, ".work", ask->id, e) ||
-	     pack_new(&j.pack, ask->fd, ask->name, ask->zstd, e) ||
+	     staging_dir_open(&j.work, dir.text, ".work", options->id, e) ||
+	     pack_new(&j.pack, options->fd, options->name, options->zstd, e) ||
 	     write_archive(&j, e);
 	pack_free(j.pack);
 	staging_dir_close(&j.work);

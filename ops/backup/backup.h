@@ -37,7 +37,7 @@ struct backup_sum {
 	char sha256[65];
 };
 
-int backup_write(const struct backup_options *ask, struct backup_sum *out,
+int backup_write(const struct backup_options *options, struct backup_sum *out,
 		 struct err *e);
 
 /*
@@ -55,7 +55,7 @@ struct verify_options {
 	struct ops_progress progress;
 };
 
-int backup_verify(const struct verify_options *ask, struct manifest *m,
+int backup_verify(const struct verify_options *options, struct manifest *m,
 		  struct backup_sum *out, struct err *e);
 
 #endif

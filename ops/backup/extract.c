@@ -26,7 +26,7 @@ struct seen {
 };
 
 struct job {
-	const struct extract_options *ask;
+	const struct extract_options *options;
 	struct unpack *u;
 	struct arena arena;
 	struct seen *first, **end;
@@ -55,14 +55,16 @@ static bool in_workspace(const char *path)
 }
 
 /* Whether the item is kept after it was checked. */
-static bool stays(const struct extract_options *ask, const char *path)
+static bool stays(const struct extract_options *options, const char *path)
 {
-	if (!ask->keep || ask->nagents == 0 || strncmp(path, "agents/", 7) != 0)
-		return ask->keep;
-	for (int i = 0; i < ask->nagents; i++) {
-		size_t n = strlen(ask->agents[i]);
+	if (!options->keep || options->nagents == 0 ||
+	    strncmp(path, "agents/", 7) != 0)
+		return options->keep;
+	for (int i = 0; i < options->nagents; i++) {
+		size_t n = strlen(options->agents[i]);
 
-		if (!strncmp(path + 7, ask->agents[i], n) && path[7 + n] == '/')
+		if (!strncmp(path + 7, options->agents[i], n) &&
+		    path[7 + n] == '/')
 			return true;
 	}
 	return false;
@@ -76,7 +78,7 @@ static int open_parent(struct job *j, const char *path, struct err *e)
 			       .resolve = RESOLVE_BENEATH |
 					  RESOLVE_NO_SYMLINKS};
 	char *parent = dirname(arena_text(&j->arena, path));
-	const char *full = arena_printf(&j->arena, "%s/%s", j->ask->dir,
+	const char *full = arena_printf(&j->arena, "%s/%s", j->options->dir,
 					parent);
 	long fd = syscall(SYS_openat2, j->dir, parent, &how, sizeof how);
 
@@ -118,8 +120,8 @@ static int put_other(struct job *j, int parent, const char *name,
 	if (!in_workspace(it->path) || (!S_ISDIR(it->mode) && !it->link))
 		return err_set(e, ERR_CORRUPT,
 			       "%s: unexpected file %s in the backup",
-			       j->ask->name, quoted(it->path).text);
-	if (!stays(j->ask, it->path))
+			       j->options->name, quoted(it->path).text);
+	if (!stays(j->options, it->path))
 		return 0;
 	rc = it->link ? symlinkat(it->link, parent, name)
 		      : mkdirat(parent, name, 0700 | (it->mode & 0777));
@@ -129,7 +131,7 @@ static int put_other(struct job *j, int parent, const char *name,
 static int note_extracted(struct job *j, const struct unpack_item *it,
 			  const char *sha256, struct err *e)
 {
-	const char *full = arena_printf(&j->arena, "%s/%s", j->ask->dir,
+	const char *full = arena_printf(&j->arena, "%s/%s", j->options->dir,
 					it->path);
 	struct seen *s = arena_alloc(&j->arena, sizeof *s);
 	struct db_health h;
@@ -152,7 +154,7 @@ static int note_extracted(struct job *j, const struct unpack_item *it,
 static int read_manifest(struct job *j, struct err *e)
 {
 	const char *full = arena_printf(&j->arena, "%s/" MANIFEST_PATH,
-					j->ask->dir);
+					j->options->dir);
 
 	if (file_read(full, &j->manifest, e))
 		return -1;
@@ -164,7 +166,7 @@ static int extract_file(struct job *j, int parent, const char *name,
 {
 	char sha256[HASH_HEX];
 
-	if (!stays(j->ask, it->path) && in_workspace(it->path))
+	if (!stays(j->options, it->path) && in_workspace(it->path))
 		return unpack_data(j->u, -1, it->path, sha256, e);
 	if (put_file(j, parent, name, it, sha256, e))
 		return -1;
@@ -174,7 +176,7 @@ static int extract_file(struct job *j, int parent, const char *name,
 		return 0;
 	if (note_extracted(j, it, sha256, e))
 		return -1;
-	return !stays(j->ask, it->path) && unlinkat(parent, name, 0)
+	return !stays(j->options, it->path) && unlinkat(parent, name, 0)
 		       ? err_errno_set(e, "%s", it->path)
 		       : 0;
 }
@@ -187,7 +189,7 @@ static int extract_item(struct job *j, const struct unpack_item *it,
 	int parent, rc;
 
 	/* no directory is created for items that are only checked */
-	if (in_workspace(it->path) && !stays(j->ask, it->path))
+	if (in_workspace(it->path) && !stays(j->options, it->path))
 		return S_ISREG(it->mode) ? extract_file(j, -1, name, it, e)
 					 : put_other(j, -1, name, it, e);
 	parent = open_parent(j, it->path, e);
@@ -205,14 +207,14 @@ static int extract_item(struct job *j, const struct unpack_item *it,
 static int differs(const struct job *j, const char *path, const char *how,
 		   struct err *e)
 {
-	return err_set(e, ERR_CORRUPT, "%s is damaged: %s %s", j->ask->name,
+	return err_set(e, ERR_CORRUPT, "%s is damaged: %s %s", j->options->name,
 		       quoted(path).text, how);
 }
 
 static int compare_one(const struct job *j, const struct manifest_item *it,
 		       const struct seen *s, struct err *e)
 {
-	bool said = it->integrity && strcmp(it->integrity, "ok") != 0;
+	bool reported = it->integrity && strcmp(it->integrity, "ok") != 0;
 
 	if (!s || strcmp(s->path, it->path) != 0)
 		return differs(j, it->path, "is not where the manifest has it",
@@ -222,8 +224,8 @@ static int compare_one(const struct job *j, const struct manifest_item *it,
 		return differs(j, it->path, "does not have its hash", e);
 	if (s->pages != it->pages || s->version != it->schema_version)
 		return differs(j, it->path, "is another database", e);
-	if (s->problem && !said)
-		return err_set(e, ERR_CORRUPT, "%s: %s: %s", j->ask->name,
+	if (s->problem && !reported)
+		return err_set(e, ERR_CORRUPT, "%s: %s: %s", j->options->name,
 			       it->path, s->problem);
 	return 0;
 }
@@ -249,9 +251,9 @@ static int compare_manifest(struct job *j, struct manifest *m,
 		return err_set(e, ERR_CORRUPT,
 			       "%s has no manifest; it is not a backup of "
 			       "skep",
-			       j->ask->name);
+			       j->options->name);
 	if (manifest_parse(m, j->manifest.p, j->manifest.n, e))
-		return err_wrap(e, "%s", j->ask->name);
+		return err_wrap(e, "%s", j->options->name);
 	for (int i = 0; i < m->count; i++) {
 		const struct manifest_item *it = &m->items[i];
 
@@ -271,13 +273,13 @@ static int read_archive(struct job *j, struct manifest *m,
 	struct unpack_item it;
 	int got;
 
-	if (unpack_new(&j->u, j->ask->fd, j->ask->name, e))
+	if (unpack_new(&j->u, j->options->fd, j->options->name, e))
 		return -1;
 	while ((got = unpack_next(j->u, &it, e)) > 0) {
 		if (extract_item(j, &it, e))
 			return -1;
-		ops_progress_report(&j->ask->progress, unpack_read(j->u),
-				    j->ask->size);
+		ops_progress_report(&j->options->progress, unpack_read(j->u),
+				    j->options->size);
 	}
 	if (got < 0 || unpack_end(j->u, e) || compare_manifest(j, m, out, e))
 		return -1;
@@ -285,18 +287,18 @@ static int read_archive(struct job *j, struct manifest *m,
 	return 0;
 }
 
-int extract(const struct extract_options *ask, struct manifest *m,
+int extract(const struct extract_options *options, struct manifest *m,
 	    struct backup_sum *out, struct err *e)
 {
-	struct job j = {.ask = ask};
+	struct job j = {.options = options};
 	int rc;
 
 	*m = (struct manifest){0};
 	*out = (struct backup_sum){0};
 	j.end = &j.first;
 	buf_init(&j.manifest, MANIFEST_MAX);
-	j.dir = open(ask->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	rc = j.dir < 0 ? err_errno_set(e, "%s", ask->dir)
+	j.dir = open(options->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	rc = j.dir < 0 ? err_errno_set(e, "%s", options->dir)
 		       : read_archive(&j, m, out, e);
 	if (rc)
 		manifest_fini(m);

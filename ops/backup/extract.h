@@ -20,7 +20,7 @@ struct extract_options {
 	struct ops_progress progress;
 };
 
-int extract(const struct extract_options *ask, struct manifest *m,
+int extract(const struct extract_options *options, struct manifest *m,
 	    struct backup_sum *out, struct err *e);
 
 #endif

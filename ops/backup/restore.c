@@ -1,6 +1,7 @@
 #include "ops/backup/restore.h"
 
 #include "lib/base/fault.h"
+#include "lib/base/text.h"
 #include "lib/os/file.h"
 #include "lib/os/process.h"
 #include "ops/backup/extract.h"
@@ -183,27 +184,16 @@ static int swap(const char *staged, const char *home, const char *before,
 	return -1;
 }
 
-/* Once for all files: thousands of single syncs would take minutes. */
-static int all_on_disk(const char *dir, struct err *e)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 || syncfs(fd) ? err_errno_set(e, "%s", dir) : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-static int put_in_place(const struct restore_options *ask,
+static int put_in_place(const struct restore_options *options,
 			struct staging_dir *w, struct restore_sum *out,
 			struct arena *a, struct err *e)
 {
-	const char *root = ask->home->root;
-	const char *before = arena_printf(a, "%s.before-%s", root, ask->id);
+	const char *root = options->home->root;
+	const char *before = arena_printf(a, "%s.before-%s", root, options->id);
 	char parent[PATH_MAX];
 
 	snprintf(parent, sizeof parent, "%s", root);
-	if (all_on_disk(w->path, e) || fault_point(FAULT_restore_fixed_up, e))
+	if (tree_sync_all(w->path, e) || fault_point(FAULT_restore_fixed_up, e))
 		return -1;
 	if (!file_exists(root)) {
 		if (staging_dir_keep(w, e))
@@ -211,11 +201,11 @@ static int put_in_place(const struct restore_options *ask,
 		return rename(w->path, root) ? err_errno_set(e, "%s", root)
 					     : tree_sync(dirname(parent), e);
 	}
-	if (restore_refuse_live(ask->home, e) || lock_out(ask->home, e) ||
-	    staging_dir_keep(w, e))
+	if (restore_refuse_live(options->home, e) ||
+	    lock_out(options->home, e) || staging_dir_keep(w, e))
 		return -1;
 	if (swap(w->path, root, before, e)) {
-		let_in(ask->home);
+		let_in(options->home);
 		return -1;
 	}
 	move_along(before, root);
@@ -223,25 +213,25 @@ static int put_in_place(const struct restore_options *ask,
 	return tree_sync(root, e) || tree_sync(dirname(parent), e) ? -1 : 0;
 }
 
-static int unpack_into(const struct restore_options *ask, const char *dir,
+static int unpack_into(const struct restore_options *options, const char *dir,
 		       struct manifest *m, struct restore_sum *out,
 		       struct arena *a, struct err *e)
 {
-	struct extract_options x = {.fd = ask->fd,
-				    .name = ask->name,
+	struct extract_options x = {.fd = options->fd,
+				    .name = options->name,
 				    .dir = dir,
 				    .keep = true,
-				    .agents = ask->agents,
-				    .nagents = ask->nagents,
-				    .size = ask->size,
-				    .progress = ask->progress};
+				    .agents = options->agents,
+				    .nagents = options->nagents,
+				    .size = options->size,
+				    .progress = options->progress};
 	struct backup_sum sum;
 
 	if (extract(&x, m, &sum, e))
 		return -1;
 	out->backup = arena_text(a, m->head.id);
 	out->taken_at = m->head.created_at;
-	out->agents = ask->nagents ? ask->nagents : sum.agents;
+	out->agents = options->nagents ? options->nagents : sum.agents;
 	out->files = sum.files;
 	out->problems = sum.problems;
 	if (fault_point(FAULT_restore_staged, e) == 0)
@@ -250,23 +240,37 @@ static int unpack_into(const struct restore_options *ask, const char *dir,
 	return -1;
 }
 
-static int check_agents(const struct restore_options *ask, const char *dir,
+static int check_agents(const struct restore_options *options, const char *dir,
 			struct err *e)
 {
-	for (int i = 0; i < ask->nagents; i++) {
+	for (int i = 0; i < options->nagents; i++) {
 		char path[PATH_MAX];
 
 		snprintf(path, sizeof path, "%s/agents/%s/agent.sqlite", dir,
-			 ask->agents[i]);
+			 options->agents[i]);
 		if (!file_exists(path))
 			return err_set(e, ERR_NOTFOUND,
 				       "agent '%s' is not in %s",
-				       ask->agents[i], ask->name);
+				       options->agents[i], options->name);
 	}
 	return 0;
 }
 
-static int fill_staging(const struct restore_options *ask,
+static int check_home(const struct restore_options *options, const char *dir,
+		      struct err *e)
+{
+	char path[PATH_MAX];
+
+	text_printf(path, sizeof path, "%s/" MANIFEST_CONTROL, dir);
+	return file_exists(path)
+		       ? 0
+		       : err_set(e, ERR_INVALID,
+				 "%s contains one agent; 'skep agent import' "
+				 "adds it to a home",
+				 options->name);
+}
+
+static int fill_staging(const struct restore_options *options,
 			struct staging_dir *w, struct restore_sum *out,
 			struct arena *a, struct err *e)
 {
@@ -274,30 +278,31 @@ static int fill_staging(const struct restore_options *ask,
 	struct manifest m;
 	int rc;
 
-	if (unpack_into(ask, w->path, &m, out, a, e))
+	if (unpack_into(options, w->path, &m, out, a, e))
 		return -1;
 	snprintf(staged.root, sizeof staged.root, "%s", w->path);
-	rc = check_agents(ask, w->path, e) || home_make(&staged, e) ||
-	     fixup_home(&staged, ask->home, &m, out, e);
+	rc = check_home(options, w->path, e) ||
+	     check_agents(options, w->path, e) || home_make(&staged, e) ||
+	     fixup_home(&staged, options->home, &m, out, e);
 	manifest_fini(&m);
 	return rc ? -1 : 0;
 }
 
-int restore_home(const struct restore_options *ask, struct restore_sum *out,
+int restore_home(const struct restore_options *options, struct restore_sum *out,
 		 struct arena *a, struct err *e)
 {
 	struct staging_dir w = {.lock = -1};
 	char parent[PATH_MAX];
 	int rc;
 
-	*out = (struct restore_sum){.home = ask->home->root};
-	snprintf(parent, sizeof parent, "%s", ask->home->root);
+	*out = (struct restore_sum){.home = options->home->root};
+	snprintf(parent, sizeof parent, "%s", options->home->root);
 	dirname(parent);
-	rc = restore_refuse_live(ask->home, e) ||
+	rc = restore_refuse_live(options->home, e) ||
 	     file_make_dir(parent, 0700, e) ||
-	     staging_dir_open(&w, parent, PREFIX, ask->id, e) ||
-	     fill_staging(ask, &w, out, a, e) ||
-	     put_in_place(ask, &w, out, a, e);
+	     staging_dir_open(&w, parent, PREFIX, options->id, e) ||
+	     fill_staging(options, &w, out, a, e) ||
+	     put_in_place(options, &w, out, a, e);
 	staging_dir_close(&w);
 	return rc ? -1 : 0;
 }
@@ -339,22 +344,22 @@ static int move_definition(struct staging_dir *w, const char *agent,
 }
 
 /* Extracts all items of the agent, into the staging directory or in place. */
-static int restore_agent_file(const struct restore_options *ask,
+static int restore_agent_file(const struct restore_options *options,
 			      struct staging_dir *w, const char *to,
 			      struct agent_row *definition,
 			      struct restore_sum *out, struct arena *a,
 			      struct err *e)
 {
-	const char *agent = ask->agents[0];
+	const char *agent = options->agents[0];
 	const char *here = arena_printf(a, "%s/agents/%s/agent.sqlite", w->path,
 					agent);
 	struct buf held = BUF_MAX(64u << 20);
 	struct manifest m;
 	int rc;
 
-	if (unpack_into(ask, w->path, &m, out, a, e))
+	if (unpack_into(options, w->path, &m, out, a, e))
 		return -1;
-	rc = check_agents(ask, w->path, e) ||
+	rc = check_agents(options, w->path, e) ||
 	     fixup_agent(here, agent, out, &held, e) ||
 	     (definition && (read_definition(w, agent, definition, a, e) ||
 			     move_definition(w, agent, to, e)));
@@ -369,18 +374,18 @@ static int restore_agent_file(const struct restore_options *ask,
 	return rc ? -1 : 0;
 }
 
-int restore_agent(const struct restore_options *ask, const char *to,
+int restore_agent(const struct restore_options *options, const char *to,
 		  struct agent_row *definition, struct restore_sum *out,
 		  struct arena *a, struct err *e)
 {
-	struct home_path dir = home_path(ask->home, HOME_BACKUPS);
+	struct home_path dir = home_path(options->home, HOME_BACKUPS);
 	struct staging_dir w = {.lock = -1};
 	int rc;
 
-	*out = (struct restore_sum){.home = ask->home->root};
+	*out = (struct restore_sum){.home = options->home->root};
 	rc = file_make_dir(dir.text, 0700, e) ||
-	     staging_dir_open(&w, dir.text, ".work", ask->id, e) ||
-	     restore_agent_file(ask, &w, to, definition, out, a, e);
+	     staging_dir_open(&w, dir.text, ".work", options->id, e) ||
+	     restore_agent_file(options, &w, to, definition, out, a, e);
 	staging_dir_close(&w);
 	return rc ? -1 : 0;
 }

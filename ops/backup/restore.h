@@ -39,7 +39,7 @@ SHAPE_DECLARE(restore_sum, RESTORE_SUM);
 
 /* ERR_BUSY while a supervisor or a worker of the target lives. Texts of *out
  * are in the arena. */
-int restore_home(const struct restore_options *ask, struct restore_sum *out,
+int restore_home(const struct restore_options *options, struct restore_sum *out,
 		 struct arena *a, struct err *e);
 
 /*
@@ -48,7 +48,7 @@ int restore_home(const struct restore_options *ask, struct restore_sum *out,
  * (may be NULL) also the agent's definition in the backup; its files are put
  * into the directory of `to` unless they exist there.
  */
-int restore_agent(const struct restore_options *ask, const char *to,
+int restore_agent(const struct restore_options *options, const char *to,
 		  struct agent_row *definition, struct restore_sum *out,
 		  struct arena *a, struct err *e);
 

@@ -119,9 +119,9 @@ int fixup_agent(const char *path, const char *agent, struct restore_sum *out,
 
 /* --- runs of the control plane ------------------------------------------ */
 
-static int move_run(struct job *j, const char *agent,
-		    const struct run_open_row *run, enum run_state to,
-		    enum run_pending_state pending_state, struct err *e)
+static int change_run_state(struct job *j, const char *agent,
+			    const struct run_open_row *run, enum run_state to,
+			    enum run_pending_state pending_state, struct err *e)
 {
 	struct run_transition m = {
 		.id = run->id,
@@ -136,7 +136,7 @@ static int move_run(struct job *j, const char *agent,
 		.now = j->now,
 	};
 
-	return run_move(j->db, &m, e);
+	return run_change_state(j->db, &m, e);
 }
 
 /* The state of a run in the file, or "" if it is unknown there. A run that was
@@ -181,8 +181,8 @@ static int end_run(struct job *j, const char *agent,
 	if (!status[0] && j->file.db) {
 		j->out->runs_queued++;
 		return queued ? 0
-			      : move_run(j, agent, run, RUN_QUEUED,
-					 RUN_PENDING_NONE, e);
+			      : change_run_state(j, agent, run, RUN_QUEUED,
+						 RUN_PENDING_NONE, e);
 	}
 	if (!strcmp(status, "running") &&
 	    end_in_file(&j->file, run->id, run->session, e))
@@ -196,7 +196,7 @@ static int end_run(struct job *j, const char *agent,
 	} else {
 		j->out->runs_failed++;
 	}
-	return move_run(j, agent, run, to, RUN_PENDING_NONE, e);
+	return change_run_state(j, agent, run, to, RUN_PENDING_NONE, e);
 }
 
 static int end_runs(struct job *j, const char *agent, struct err *e)
@@ -293,8 +293,8 @@ static int requeue_rest(struct job *j, struct err *e)
 		struct run_open_row run = {rows[i].id, rows[i].session,
 					   rows[i].state, rows[i].attempt};
 
-		if (move_run(j, rows[i].agent, &run, RUN_QUEUED,
-			     RUN_PENDING_NONE, e))
+		if (change_run_state(j, rows[i].agent, &run, RUN_QUEUED,
+				     RUN_PENDING_NONE, e))
 			return -1;
 		j->out->runs_queued++;
 	}

@@ -101,14 +101,14 @@ void doctor_imports(struct doctor *d)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-		const char *said = places[i].env ? home_env(places[i].env)
-						 : NULL;
+		const char *location = places[i].env ? home_env(places[i].env)
+						     : NULL;
 
 		snprintf(path, sizeof path, "%s/%s", home ? home : "",
 			 places[i].below);
-		if (said || home)
+		if (location || home)
 			inspect_place(d, &seen, places[i].program,
-				      said ? said : path);
+				      location ? location : path);
 	}
 	if (home)
 		check_hiro(d, &seen, home);

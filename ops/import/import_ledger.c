@@ -142,7 +142,8 @@ int import_open_agent(struct import_run *m, const char *name,
 	return rc ? -1 : 0;
 }
 
-static int import_new_item(struct import_run *m, const struct item_options *ask,
+static int import_new_item(struct import_run *m,
+			   const struct item_options *options,
 			   struct import_item *p, struct err *e)
 {
 	struct agent_file f = {0};
@@ -150,20 +151,21 @@ static int import_new_item(struct import_run *m, const struct item_options *ask,
 
 	if (m->file->blocked)
 		return err_set(e, ERR_BUSY, "%s", m->file->blocked);
-	if (m->run && ask->agent && import_open_agent(m, ask->agent, &f, e))
+	if (m->run && options->agent &&
+	    import_open_agent(m, options->agent, &f, e))
 		return -1;
-	rc = ask->take(m, ask->arg, f.db ? &f : NULL, p, e);
+	rc = options->take(m, options->arg, f.db ? &f : NULL, p, e);
 	agent_file_close(&f);
 	if (!rc && m->run)
 		rc = fault_point(FAULT_import_item, e);
 	return rc;
 }
 
-int import_once(struct import_run *m, const struct item_options *ask,
+int import_once(struct import_run *m, const struct item_options *options,
 		struct err *e)
 {
-	struct import_item p = import_item_of(m, ask->importer, ask->part,
-					      ask->target);
+	struct import_item p = import_item_of(m, options->importer,
+					      options->part, options->target);
 	int done = import_was_done(m, &p, e);
 	struct err why;
 
@@ -171,5 +173,6 @@ int import_once(struct import_run *m, const struct item_options *ask,
 		return done < 0 ? -1 : 0;
 	p.records = 0;
 	return import_record(
-		m, &p, import_new_item(m, ask, &p, &why) ? why.text : NULL, e);
+		m, &p, import_new_item(m, options, &p, &why) ? why.text : NULL,
+		e);
 }

@@ -37,7 +37,7 @@ static int restore_agent_file(struct import_run *m, void *arg,
 int import_agent(struct import_run *m, const char *importer, const char *part,
 		 const char *name, const cJSON *def, struct err *e)
 {
-	struct item_options ask = {
+	struct item_options options = {
 		.importer = importer,
 		.part = part,
 		.target = arena_printf(&m->arena, "agent %s",
@@ -46,7 +46,7 @@ int import_agent(struct import_run *m, const char *importer, const char *part,
 		.arg = (void *)(uintptr_t)def,
 	};
 
-	return import_once(m, &ask, e);
+	return import_once(m, &options, e);
 }
 
 /* --- credentials: files, and files they stay --------------------------------------- */
@@ -78,7 +78,7 @@ static int copy_credential(struct import_run *m, void *arg,
 int import_credential(struct import_run *m, const char *name, struct err *e)
 {
 	const char *fit = import_agent_name(m, name);
-	struct item_options ask = {
+	struct item_options options = {
 		.importer = "credential",
 		.target = arena_printf(&m->arena, "credentials/%s", fit),
 		.take = copy_credential,
@@ -86,7 +86,7 @@ int import_credential(struct import_run *m, const char *name, struct err *e)
 	};
 
 	m->file->claimed = true;
-	return import_once(m, &ask, e);
+	return import_once(m, &options, e);
 }
 
 /* --- artifacts -------------------------------------------------------------------- */
@@ -121,17 +121,17 @@ int import_artifact(struct import_run *m, const char *importer,
 		    struct err *e)
 {
 	struct artifact_key key = artifact_key_named(importer, kind, name);
-	struct item_options ask = {
+	struct item_options options = {
 		.importer = importer,
 		.agent = import_agent_name(m, agent),
 		.take = copy_artifact,
 		.arg = &key,
 	};
 
-	ask.target = arena_printf(&m->arena, "%s artifact %s/%s/%s", ask.agent,
-				  importer, kind, name);
+	options.target = arena_printf(&m->arena, "%s artifact %s/%s/%s",
+				      options.agent, importer, kind, name);
 	m->file->claimed = true;
-	return import_once(m, &ask, e);
+	return import_once(m, &options, e);
 }
 
 /* --- workspaces -------------------------------------------------------------------- */
@@ -168,13 +168,14 @@ int import_workspace(struct import_run *m, const char *name, int64_t entries,
 {
 	struct namespaces space = {
 		arena_text(&m->arena, import_agent_name(m, name)), entries};
-	struct item_options ask = {
+	struct item_options options = {
 		.importer = "agentfs",
 		.agent = import_agent_name(m, NULL),
 		.take = copy_workspace,
 		.arg = &space,
 	};
 
-	ask.target = arena_printf(&m->arena, "%s:%s", ask.agent, space.name);
-	return import_once(m, &ask, e);
+	options.target = arena_printf(&m->arena, "%s:%s", options.agent,
+				      space.name);
+	return import_once(m, &options, e);
 }

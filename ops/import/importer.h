@@ -80,7 +80,7 @@ struct item_options {
 	void *arg;
 };
 
-int import_once(struct import_run *m, const struct item_options *ask,
+int import_once(struct import_run *m, const struct item_options *options,
 		struct err *e);
 
 /* Imports an AgentFS file as a workspace. */
@@ -136,7 +136,7 @@ const cJSON *import_sidecar(struct import_run *m, const char *path,
 
 /* Reports non-empty tables that are not in the list. */
 void import_report_rest(struct import_run *m, struct sql *db,
-			const char *const *taken);
+			const char *const *imported);
 
 /* Databases, recognized by their tables: 1 if it is one of theirs. */
 int import_openclaw_agent(struct import_run *m, struct sql *db, struct err *e);

@@ -20,7 +20,7 @@ SHAPE_DEFINE(pruned, PRUNED);
 
 struct job {
 	struct agent_file *file;
-	const struct prune_options *ask;
+	const struct prune_options *options;
 	struct pruned *out;
 	struct batch batch;
 	int64_t id, lo; /* of the current session */
@@ -28,10 +28,10 @@ struct job {
 
 /* --- gather: old sessions are marked ----------------------------------- */
 
-static bool is_busy(const struct prune_options *ask, const char *key)
+static bool is_busy(const struct prune_options *options, const char *key)
 {
-	for (int i = 0; i < ask->nbusy; i++)
-		if (!strcmp(ask->busy[i], key))
+	for (int i = 0; i < options->nbusy; i++)
+		if (!strcmp(options->busy[i], key))
 			return true;
 	return false;
 }
@@ -40,7 +40,7 @@ static int mark_sessions(struct sql *db, int64_t count, void *arg,
 			 struct err *e)
 {
 	const struct job *j = arg;
-	struct prune_mark_in in = {j->id, j->ask->before, clock_now()};
+	struct prune_mark_in in = {j->id, j->options->before, clock_now()};
 
 	(void)count;
 	return sql_exec(db, Q_PRUNE_MARK, &in, e);
@@ -48,7 +48,7 @@ static int mark_sessions(struct sql *db, int64_t count, void *arg,
 
 static int gather(struct job *j, struct err *e)
 {
-	struct prune_sessions_in in = {j->ask->before, j->ask->keep};
+	struct prune_sessions_in in = {j->options->before, j->options->keep};
 	struct prune_sessions_row *rows;
 	struct arena a = {0};
 	int n = sql_collect(j->file->db, Q_PRUNE_SESSIONS, &in, SESSIONS_MAX,
@@ -56,7 +56,7 @@ static int gather(struct job *j, struct err *e)
 	int rc = n < 0 ? -1 : 0;
 
 	for (int i = 0; rc >= 0 && i < n; i++) {
-		if (is_busy(j->ask, rows[i].key))
+		if (is_busy(j->options, rows[i].key))
 			continue;
 		j->id = rows[i].id;
 		rc = batch_run(&j->batch, j->file->db, mark_sessions, j, e);
@@ -171,7 +171,7 @@ static int drop_snapshots(struct job *j, const char *name, struct arena *a,
 		return -1;
 	n = vfs_snapshots(w.v, &snaps, a, e);
 	for (int i = 0; !rc && i < n; i++) {
-		if (snaps[i].made_at / 1000000 >= j->ask->before)
+		if (snaps[i].made_at / 1000000 >= j->options->before)
 			continue;
 		rc = vfs_snapshot_hide(w.v, snaps[i].name, e);
 		j->out->snapshots += rc == 0;
@@ -199,15 +199,17 @@ static int prune_spaces(struct job *j, struct err *e)
 
 /* --- the whole ------------------------------------------------------------ */
 
-int prune_agent(struct agent_file *f, const struct prune_options *ask,
+int prune_agent(struct agent_file *f, const struct prune_options *options,
 		struct pruned *out, struct err *e)
 {
-	struct job j = {
-		.file = f, .ask = ask, .out = out, .batch = BATCH_BEGIN};
+	struct job j = {.file = f,
+			.options = options,
+			.out = out,
+			.batch = BATCH_BEGIN};
 	int64_t pages = 0, size = 0;
 
 	*out = (struct pruned){.database = "agent", .agent = f->agent};
-	j.batch.until = ask->until;
+	j.batch.until = options->until;
 	if (gather(&j, e) || delete_marked(&j, e) < 0 || prune_spaces(&j, e) ||
 	    artifact_gc(f->db, 0, INT_MAX, e) < 0 ||
 	    sql_script_i64(f->db, "PRAGMA page_size", &size, e))
@@ -255,14 +257,14 @@ struct nulling {
 static int null_some(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	struct nulling *w = arg;
-	struct null_next_in ask = {w->after, w->before, count};
+	struct null_next_in options = {w->after, w->before, count};
 	struct null_next_row range;
 	struct null_events_in in;
 	struct null_parts_in parts;
 	int n;
 
 	if (fault_point(FAULT_prune_batch, e) ||
-	    sql_get(db, Q_NULL_NEXT, &ask, &range, NULL, e) < 0)
+	    sql_get(db, Q_NULL_NEXT, &options, &range, NULL, e) < 0)
 		return -1;
 	w->more = range.n > 0;
 	if (!w->more)
@@ -274,14 +276,14 @@ static int null_some(struct sql *db, int64_t count, void *arg, struct err *e)
 	return n < 0 || sql_exec(db, Q_NULL_PARTS, &parts, e) < 0 ? -1 : n;
 }
 
-int64_t prune_content(struct agent_file *f, const struct prune_options *ask,
+int64_t prune_content(struct agent_file *f, const struct prune_options *options,
 		      struct err *e)
 {
-	struct nulling w = {0, ask->before, true};
+	struct nulling w = {0, options->before, true};
 	struct batch s = BATCH_BEGIN;
 	int64_t sum = 0;
 
-	s.until = ask->until;
+	s.until = options->until;
 	while (w.more) {
 		int n = batch_run(&s, f->db, null_some, &w, e);
 

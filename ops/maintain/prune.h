@@ -39,7 +39,7 @@ struct prune_options {
 	F(S, i64, longest_cpu_ms) /* CPU time of that */
 SHAPE_DECLARE(pruned, PRUNED);
 
-int prune_agent(struct agent_file *f, const struct prune_options *ask,
+int prune_agent(struct agent_file *f, const struct prune_options *options,
 		struct pruned *out, struct err *e);
 
 /* One batch of at most `count` ended runs, inside the caller's transaction: how
@@ -52,7 +52,7 @@ int prune_edge(struct sql *control, int64_t keep, char edge[64], struct err *e);
 
 /* Erases the content of old events and keeps types, times, parents and usage.
  * Returns the number of events. */
-int64_t prune_content(struct agent_file *f, const struct prune_options *ask,
+int64_t prune_content(struct agent_file *f, const struct prune_options *options,
 		      struct err *e);
 
 #endif

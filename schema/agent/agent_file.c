@@ -112,3 +112,25 @@ int agent_file_set_epoch(struct agent_file *f, int64_t epoch, struct err *e)
 		return -1;
 	return sql_leave(f->db, raise_epoch(f, epoch, e), e);
 }
+
+static int change_owner(struct agent_file *f, const char *agent, struct err *e)
+{
+	int64_t epoch;
+
+	return agent_file_epoch(f, &epoch, e) || raise_epoch(f, epoch + 1, e) ||
+			       sql_exec(f->db, Q_META_PUT_TEXT,
+					&(struct meta_put_text_in){"agent",
+								   agent},
+					e) < 0
+		       ? -1
+		       : 0;
+}
+
+int agent_file_set_owner(struct agent_file *f, const char *agent, struct err *e)
+{
+	if (text_check_name("agent", agent, e) || sql_enter(f->db, e) ||
+	    sql_leave(f->db, change_owner(f, agent, e), e))
+		return -1;
+	text_fit(f->agent, sizeof f->agent, agent);
+	return 0;
+}

@@ -29,4 +29,8 @@ int agent_file_epoch(struct agent_file *f, int64_t *out, struct err *e);
 /* Raises the epoch; ERR_STALE if it is not higher than the current one. */
 int agent_file_set_epoch(struct agent_file *f, int64_t epoch, struct err *e);
 
+/* Gives the file to another agent, with a higher epoch: for a copy of a file. */
+int agent_file_set_owner(struct agent_file *f, const char *agent,
+			 struct err *e);
+
 #endif

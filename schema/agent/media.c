@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
 
 #include <dirent.h>
@@ -31,8 +32,8 @@ static const char *file_name(const struct artifact_row *row)
 }
 
 /* An existing file has the right content, since its directory is named by the
- * hash. The length is compared because a power failure can leave an empty file.
- * The modification time is that of the last use. */
+ * hash. The length is compared in case it was changed. The modification
+ * time is that of the last use. */
 static bool is_there(const char *path, int64_t size)
 {
 	struct stat st;
@@ -41,40 +42,22 @@ static bool is_there(const char *path, int64_t size)
 	       st.st_size == size && utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 
-static int fill_and_rename(struct sql *db, const char *aid, const char *temp,
-			   const char *path, int fd, struct err *e)
-{
-	int rc = artifact_get_fd(db, aid, fd, temp, e);
-
-	if (close(fd) && rc == 0)
-		rc = err_errno_set(e, "%s", temp);
-	if (rc == 0 && rename(temp, path))
-		rc = err_errno_set(e, "%s", path);
-	if (rc)
-		unlink(temp);
-	return rc;
-}
-
 static int make_media_file(struct sql *db, const char *aid, const char *dir,
 			   const char *path, struct err *e)
 {
-	char temp[PATH_MAX];
-	int fd;
+	struct atomic_file f;
 
-	if (snprintf(temp, sizeof temp, "%s/.new-XXXXXX", dir) >=
-	    (int)sizeof temp)
-		return err_set(e, ERR_TOOBIG, "the path %s is too long", dir);
 	/* gc may remove the empty directory in between. */
 	for (int tries = 0; tries < 3; tries++) {
 		if (file_make_dir(dir, 0700, e))
 			return -1;
-		fd = mkostemp(temp, O_CLOEXEC);
-		if (fd >= 0)
-			return fill_and_rename(db, aid, temp, path, fd, e);
-		if (errno != ENOENT)
+		if (atomic_file_open(&f, path, 0600, e) == 0)
+			return atomic_file_end(
+				&f, artifact_get_fd(db, aid, f.fd, path, e), e);
+		if (e->code != ERR_NOTFOUND)
 			break;
 	}
-	return err_errno_set(e, "cannot create a file in %s", dir);
+	return -1;
 }
 
 int media_materialise(struct sql *db, const char *aid, const char *dir,

@@ -3,6 +3,7 @@
 
 #include "lib/base/text.h"
 #include "lib/sandbox/spec.h"
+#include "schema/control/child_limits.h"
 #include "schema/control/run_workspace.h"
 #include "schema/driver_config.h"
 #include "schema/secret.h"
@@ -135,6 +136,18 @@ static int check_namespace(const struct agent_row *row, const char *what,
 		       : 0;
 }
 
+static int check_children(const char *what, const cJSON *spec, struct err *e)
+{
+	struct child_limits l;
+
+	const cJSON *receive = json_member(spec, "receive");
+
+	if (receive && !cJSON_IsBool(receive))
+		return err_set(e, ERR_INVALID,
+			       "%s: receive must be true or false", what);
+	return child_limits_read(&l, spec, e) ? err_wrap(e, "%s", what) : 0;
+}
+
 /* Only a definition that changes the driver or its settings is checked. */
 static int check_config(const struct agent_row *row, const char *what,
 			const cJSON *def, const cJSON *spec, struct err *e)
@@ -167,6 +180,8 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		rc = check_sandbox(what, spec, a, e);
 	if (!rc)
 		rc = check_namespace(row, what, spec, e);
+	if (!rc)
+		rc = check_children(what, spec, e);
 	if (!rc)
 		rc = check_config(row, what, def, spec, e);
 	if (!rc)

@@ -5,6 +5,7 @@
 #include "lib/db/migrate.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
+#include "schema/control/agent_bundle.h"
 #include "schema/control/control.h"
 
 #include <inttypes.h>
@@ -102,6 +103,12 @@ int registry_make(struct sql *control, const struct home *home,
 	if (text_check_name("agent", agent, e))
 		return -1;
 	snprintf(below, sizeof below, "%s/agent.sqlite", agent);
+	if (agent_bundle_is_left(home, agent))
+		return err_set(e, ERR_CONFLICT,
+			       "%s was left by an import that was killed; "
+			       "import the agent again, or delete the "
+			       "directory",
+			       home_join(home, HOME_AGENTS, agent).text);
 	*row = (struct agent_database_row){
 		.agent = arena_text(a, agent),
 		.path = arena_text(a, home_join(home, HOME_AGENTS, below).text),

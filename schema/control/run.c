@@ -106,7 +106,7 @@ static int add_transition(struct sql *db, const struct run_transition *m,
 		.detail = m->detail,
 		.at = m->now,
 	};
-	struct host_event_run_in told = {
+	struct host_event_run_in event = {
 		.at = m->now,
 		.run = m->id,
 		.agent = m->agent,
@@ -119,7 +119,7 @@ static int add_transition(struct sql *db, const struct run_transition *m,
 
 	if (sql_exec(db, Q_RUN_TRANSITION_ADD, &row, e) < 0)
 		return -1;
-	return sql_exec(db, Q_HOST_EVENT_RUN, &told, e) < 0 ? -1 : 0;
+	return sql_exec(db, Q_HOST_EVENT_RUN, &event, e) < 0 ? -1 : 0;
 }
 
 /* --- enqueue ---------------------------------------------------------- */
@@ -154,14 +154,14 @@ void run_request_merge(struct run_request *to, const struct run_request *from)
 
 /* Requests without a workspace have the digest that they had before there were
  * workspaces. */
-static void add_workspace(struct hash *h, const struct run_request *ask)
+static void add_workspace(struct hash *h, const struct run_request *request)
 {
-	const char *parts[] = {ask->workspace,
-			       ask->fork_of,
-			       ask->over,
-			       ask->fresh ? "fresh" : NULL,
-			       ask->ephemeral ? "ephemeral" : NULL,
-			       ask->share ? "share" : NULL};
+	const char *parts[] = {request->workspace,
+			       request->fork_of,
+			       request->over,
+			       request->fresh ? "fresh" : NULL,
+			       request->ephemeral ? "ephemeral" : NULL,
+			       request->share ? "share" : NULL};
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		char place = (char)('0' + i);
@@ -174,72 +174,73 @@ static void add_workspace(struct hash *h, const struct run_request *ask)
 }
 
 /* The members that make two requests with one key the same request. */
-static void digest_of(const struct run_request *ask, char out[HASH_HEX])
+static void digest_of(const struct run_request *request, char out[HASH_HEX])
 {
 	struct hash *h = hash_new();
-	const char *parts[] = {ask->prompt, ask->session, ask->options,
-			       ask->parent};
+	const char *parts[] = {request->prompt, request->session,
+			       request->options, request->parent};
 
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		const char *p = parts[i] ? parts[i] : "";
 
 		hash_add(h, p, strlen(p) + 1);
 	}
-	add_workspace(h, ask);
+	add_workspace(h, request);
 	hash_end(h, out);
 }
 
 /* Returns 1 if a run with the key exists. */
-static int find_by_key(struct sql *db, const struct run_request *ask,
+static int find_by_key(struct sql *db, const struct run_request *request,
 		       const char *digest, struct run_made *out, struct err *e)
 {
-	struct run_by_key_in key = {.agent = ask->agent,
-				    .idem_key = ask->idem_key};
+	struct run_by_key_in key = {.agent = request->agent,
+				    .idem_key = request->idem_key};
 	struct run_by_key_row row;
 	struct arena a = {0};
 	int found;
 
-	if (!ask->idem_key)
+	if (!request->idem_key)
 		return 0;
 	found = sql_get(db, Q_RUN_BY_KEY, &key, &row, &a, e);
 	if (found == 1 && strcmp(row.idem_digest, digest) != 0)
 		found = err_set(e, ERR_CONFLICT,
 				"the idempotency key %s was used for another "
 				"request (%s)",
-				quoted(ask->idem_key).text, row.id);
+				quoted(request->idem_key).text, row.id);
 	else if (found == 1)
 		snprintf(out->id.text, sizeof out->id.text, "%s", row.id);
 	arena_fini(&a);
 	return found;
 }
 
-static int check_ask(const struct run_request *ask, struct err *e)
+static int check_ask(const struct run_request *request, struct err *e)
 {
-	if (text_check_name("agent", ask->agent, e) ||
-	    (ask->session && text_check_key("session", ask->session, 256, e)) ||
-	    (ask->idem_key &&
-	     text_check_key("idempotency key", ask->idem_key, 256, e)) ||
-	    (ask->invocation &&
-	     text_check_key("invocation", ask->invocation, 256, e)))
+	if (text_check_name("agent", request->agent, e) ||
+	    (request->session &&
+	     text_check_key("session", request->session, 256, e)) ||
+	    (request->idem_key &&
+	     text_check_key("idempotency key", request->idem_key, 256, e)) ||
+	    (request->invocation &&
+	     text_check_key("invocation", request->invocation, 256, e)))
 		return -1;
-	if (ask->priority < -100 || ask->priority > 100)
+	if (request->priority < -100 || request->priority > 100)
 		return err_set(e, ERR_INVALID,
 			       "priority must be between -100 and 100");
-	if (ask->max_attempts < 1 || ask->max_attempts > 100)
+	if (request->max_attempts < 1 || request->max_attempts > 100)
 		return err_set(e, ERR_INVALID,
 			       "attempts must be between 1 and 100");
-	if (strlen(ask->prompt) > RUN_PROMPT_MAX)
+	if (strlen(request->prompt) > RUN_PROMPT_MAX)
 		return err_set(e, ERR_TOOBIG,
 			       "the prompt has %zu bytes; at most %u are "
 			       "allowed, and more can be attached",
-			       strlen(ask->prompt), RUN_PROMPT_MAX);
-	if (!text_is_utf8(ask->prompt, strlen(ask->prompt)))
+			       strlen(request->prompt), RUN_PROMPT_MAX);
+	if (!text_is_utf8(request->prompt, strlen(request->prompt)))
 		return err_set(e, ERR_INVALID, "the prompt is not UTF-8");
-	return run_workspace_check(ask, e);
+	return run_workspace_check(request, e);
 }
 
 /* The depth of the run below its parent, and the invocation that it shares. */
-static int take_parent(struct sql *db, const struct run_request *ask,
+static int take_parent(struct sql *db, const struct run_request *request,
 		       int64_t *depth, const char **invocation, struct arena *a,
 		       struct err *e)
 {
@@ -247,10 +248,10 @@ static int take_parent(struct sql *db, const struct run_request *ask,
 	int found;
 
 	*depth = 0;
-	if (!ask->parent)
+	if (!request->parent)
 		return 0;
-	found = sql_get(db, Q_RUN_GET, &(struct run_get_in){ask->parent}, &row,
-			a, e);
+	found = sql_get(db, Q_RUN_GET, &(struct run_get_in){request->parent},
+			&row, a, e);
 	if (found == 1) {
 		*depth = row.depth + 1;
 		if (!*invocation)
@@ -258,11 +259,11 @@ static int take_parent(struct sql *db, const struct run_request *ask,
 	}
 	if (found == 0)
 		found = err_set(e, ERR_NOTFOUND, "there is no parent run '%s'",
-				quoted(ask->parent).text);
-	else if (found == 1 && *depth > ask->max_depth)
+				quoted(request->parent).text);
+	else if (found == 1 && *depth > request->max_depth)
 		found = err_set(e, ERR_INVALID,
 				"child runs are limited to a depth of %lld",
-				(long long)ask->max_depth);
+				(long long)request->max_depth);
 	else if (found == 1 && run_row_is_over(&row))
 		found = err_set(e, ERR_CONFLICT, "the parent run %s has ended",
 				row.id);
@@ -270,7 +271,7 @@ static int take_parent(struct sql *db, const struct run_request *ask,
 }
 
 /* The position of the new run in its session, by the policy. */
-static int enter_queue(struct sql *db, const struct run_request *ask,
+static int enter_queue(struct sql *db, const struct run_request *request,
 		       struct run_insert_in *row, struct run_made *out,
 		       struct err *e)
 {
@@ -286,7 +287,7 @@ static int enter_queue(struct sql *db, const struct run_request *ask,
 			     "run_in_flight: session %s of %s "
 			     "is busy with %s",
 			     quoted(row->session).text, row->agent, queue.next);
-	} else if (queue.waiting >= ask->session_queue_max) {
+	} else if (queue.waiting >= request->session_queue_max) {
 		rc = err_set(e, ERR_RATELIMIT,
 			     "session %s of %s already has %lld queued "
 			     "runs",
@@ -305,13 +306,13 @@ static int enter_queue(struct sql *db, const struct run_request *ask,
 	return rc;
 }
 
-static int insert_run(struct sql *db, const struct run_request *ask,
+static int insert_run(struct sql *db, const struct run_request *request,
 		      const struct run_insert_in *row, struct err *e)
 {
 	struct run_input_put_in input = {
 		.run = row->id,
-		.prompt = ask->prompt,
-		.options = ask->options ? ask->options : "{}",
+		.prompt = request->prompt,
+		.options = request->options ? request->options : "{}",
 	};
 	struct run_transition made = {
 		.id = row->id,
@@ -328,55 +329,58 @@ static int insert_run(struct sql *db, const struct run_request *ask,
 	return add_transition(db, &made, NULL, e);
 }
 
-int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
+int run_enqueue(struct sql *db, const struct run_request *request, int64_t now,
 		struct run_made *out, struct err *e)
 {
 	struct id id = id_new(ID_RUN);
 	char digest[HASH_HEX];
 	struct run_insert_in row = {
-#define COLUMN_SAME(name) .name = ask->name,
+#define COLUMN_SAME(name) .name = request->name,
 #define COLUMN_OWN(name)
 #define RUN_MEMBER(field, name, type, need, column, again, option) \
 	COLUMN_##column(name)
 #include "schema/control/run_request.def"
 #undef RUN_MEMBER
 		.id = id.text,
-		.session = ask->session ? ask->session : id.text,
+		.session = request->session ? request->session : id.text,
 		.reason = run_reason_accepted,
 		.queue_pos = OPT_NONE,
-		.due_at = ask->delay_ms > 0 ? now + ask->delay_ms : OPT_NONE,
-		.expires_at = ask->queue_timeout_ms == OPT_NONE
+		.due_at = request->delay_ms > 0 ? now + request->delay_ms
+						: OPT_NONE,
+		.expires_at = request->queue_timeout_ms == OPT_NONE
 				      ? OPT_NONE
-				      : now + ask->queue_timeout_ms,
-		.policy = ask->policy ? ask->policy : "queue",
-		.retry_of = ask->retry_of,
+				      : now + request->queue_timeout_ms,
+		.policy = request->policy ? request->policy : "queue",
+		.retry_of = request->retry_of,
+		.command = request->command,
 		.idem_digest = digest,
-		.tags = ask->tags ? ask->tags : "[]",
-		.submitted_by = ask->by,
-		.workspace = ask->workspace || !run_workspace_is_new(ask)
-				     ? ask->workspace
+		.tags = request->tags ? request->tags : "[]",
+		.submitted_by = request->by,
+		.workspace = request->workspace ||
+					     !run_workspace_is_new(request)
+				     ? request->workspace
 				     : id.text,
-		.over_dir = ask->over,
-		.is_fresh = ask->fresh,
-		.is_ephemeral = ask->ephemeral,
-		.is_shared = ask->share,
+		.over_dir = request->over,
+		.is_fresh = request->fresh,
+		.is_ephemeral = request->ephemeral,
+		.is_shared = request->share,
 		.now = now,
 	};
 	struct arena a = {0};
 	int known, rc;
 
 	*out = (struct run_made){.id = id};
-	if (check_ask(ask, e))
+	if (check_ask(request, e))
 		return -1;
-	digest_of(ask, digest);
-	known = find_by_key(db, ask, digest, out, e);
+	digest_of(request, digest);
+	known = find_by_key(db, request, digest, out, e);
 	if (known != 0)
 		return known < 0 ? -1 : 0;
-	rc = take_parent(db, ask, &row.depth, &row.invocation, &a, e);
+	rc = take_parent(db, request, &row.depth, &row.invocation, &a, e);
 	if (rc == 0 && row.due_at == OPT_NONE)
-		rc = enter_queue(db, ask, &row, out, e);
+		rc = enter_queue(db, request, &row, out, e);
 	if (rc == 0)
-		rc = insert_run(db, ask, &row, e);
+		rc = insert_run(db, request, &row, e);
 	out->is_new = rc == 0;
 	arena_fini(&a);
 	return rc;
@@ -446,7 +450,7 @@ int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
 	}
 }
 
-/* --- moves ------------------------------------------------------------ */
+/* --- transitions ------------------------------------------------------ */
 
 static int after_move(struct sql *db, const struct run_transition *m,
 		      struct err *e)
@@ -479,7 +483,8 @@ static int after_move(struct sql *db, const struct run_transition *m,
 	return 0;
 }
 
-int run_move(struct sql *db, const struct run_transition *m, struct err *e)
+int run_change_state(struct sql *db, const struct run_transition *m,
+		     struct err *e)
 {
 	struct run_set_state_in set = {
 		.id = m->id,

@@ -66,6 +66,7 @@ struct run_request {
 #include "schema/control/run_request.def"
 #undef RUN_MEMBER
 	const char *retry_of;
+	const char *command; /* a shell command instead of the driver */
 	const char *by;
 	int64_t max_depth;         /* limit of the nesting of runs */
 	int64_t session_queue_max; /* queued runs per session */
@@ -82,7 +83,7 @@ struct run_made {
 
 /* ERR_INVALID, ERR_CONFLICT (policy reject, or the key with other content),
  * ERR_NOTFOUND (parent), ERR_RATELIMIT (the queue is full). */
-int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
+int run_enqueue(struct sql *db, const struct run_request *request, int64_t now,
 		struct run_made *out, struct err *e);
 
 /* Picks the next run that may start, fairly: highest priority first, agents in
@@ -117,7 +118,8 @@ struct run_transition {
 	int64_t now;
 };
 
-int run_move(struct sql *db, const struct run_transition *m, struct err *e);
+int run_change_state(struct sql *db, const struct run_transition *m,
+		     struct err *e);
 
 /* Queues delayed runs that are due; returns their number, or -1. */
 int run_wake(struct sql *db, int64_t now, struct arena *a, struct err *e);

@@ -61,19 +61,21 @@ static int check_kind(int kinds, const char *fork_of, const char *over,
 	return fork_of ? check_source(fork_of, e) : 0;
 }
 
-bool run_workspace_is_new(const struct run_request *ask)
+bool run_workspace_is_new(const struct run_request *request)
 {
-	return ask->fork_of || ask->over || ask->fresh || ask->ephemeral;
+	return request->fork_of || request->over || request->fresh ||
+	       request->ephemeral;
 }
 
-int run_workspace_check(const struct run_request *ask, struct err *e)
+int run_workspace_check(const struct run_request *request, struct err *e)
 {
-	int kinds = (ask->fork_of != NULL) + (ask->over != NULL) + ask->fresh;
+	int kinds = (request->fork_of != NULL) + (request->over != NULL) +
+		    request->fresh;
 
-	if (ask->workspace &&
-	    text_check_name("the workspace", ask->workspace, e))
+	if (request->workspace &&
+	    text_check_name("the workspace", request->workspace, e))
 		return -1;
-	return check_kind(kinds, ask->fork_of, ask->over, e);
+	return check_kind(kinds, request->fork_of, request->over, e);
 }
 
 /* --- the definition ---------------------------------------------------- */

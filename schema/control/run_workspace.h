@@ -33,8 +33,8 @@ struct run_workspace {
 };
 
 /* Whether the members of a request fit together. */
-int run_workspace_check(const struct run_request *ask, struct err *e);
-bool run_workspace_is_new(const struct run_request *ask);
+int run_workspace_check(const struct run_request *request, struct err *e);
+bool run_workspace_is_new(const struct run_request *request);
 
 /* The members `namespace` of a definition, and `share` in it. */
 int run_workspace_check_definition(const cJSON *spec, const char *mode,

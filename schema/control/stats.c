@@ -29,18 +29,18 @@ static const char tables[] =
 static int count_rows(struct sql *db, const char *table, struct buf *out,
 		      struct err *e)
 {
-	struct buf ask = BUF_MAX(4096);
+	struct buf query = BUF_MAX(4096);
 	int64_t n = 0;
 	int rc;
 
-	buf_adds(&ask, "SELECT count(*) FROM \"");
+	buf_adds(&query, "SELECT count(*) FROM \"");
 	for (const char *p = table; *p; p++)
-		buf_adds(&ask, *p == '"' ? "\"\"" : (char[]){*p, 0});
-	buf_addc(&ask, '"');
-	rc = buf_ok(&ask, "a table's name", e) ||
-	     sql_script_i64(db, ask.p, &n, e);
+		buf_adds(&query, *p == '"' ? "\"\"" : (char[]){*p, 0});
+	buf_addc(&query, '"');
+	rc = buf_ok(&query, "a table's name", e) ||
+	     sql_script_i64(db, query.p, &n, e);
 	json_put_int(out, table, n);
-	buf_fini(&ask);
+	buf_fini(&query);
 	return rc ? -1 : 0;
 }
 
@@ -74,20 +74,20 @@ static int read_words(struct sql *db, const struct words *w, struct buf *out,
 {
 	const char *counts;
 	int64_t has = 0;
-	char ask[256];
+	char query[256];
 
-	snprintf(ask, sizeof ask,
+	snprintf(query, sizeof query,
 		 "SELECT count(*) FROM sqlite_master WHERE name = '%s'",
 		 w->table);
-	if (sql_script_i64(db, ask, &has, e))
+	if (sql_script_i64(db, query, &has, e))
 		return -1;
 	if (!has)
 		return 0;
-	snprintf(ask, sizeof ask,
+	snprintf(query, sizeof query,
 		 "SELECT json_group_object(word, n) FROM (SELECT %s AS word,"
 		 " count(*) AS n FROM %s GROUP BY 1)",
 		 w->column, w->table);
-	if (sql_script_text(db, ask, a, &counts, e))
+	if (sql_script_text(db, query, a, &counts, e))
 		return -1;
 	json_put_raw(out, w->table, counts);
 	return 0;

@@ -8,6 +8,7 @@
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
+#include "supervisor/core/token.h"
 
 static int read_agents(struct api_request *q, struct buf *out, struct err *e)
 {
@@ -178,22 +179,7 @@ void route_approval_answer(struct api_request *q,
 
 static int read_tokens(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct sql_rows it = sql_rows(supervisor_db(q->api->sup),
-				      Q_API_TOKEN_LIST, NULL);
-	struct api_token_row row;
-
-	list_begin(out);
-	while (sql_next(&it, &row)) {
-		struct api_token t = {.id = row.id,
-				      .name = row.name,
-				      .scopes = row.scopes,
-				      .created_at = row.created_at,
-				      .expires_at = row.expires_at};
-
-		list_item(out, &api_token_shape, &t);
-	}
-	list_end(out, NULL);
-	return sql_end(&it, e);
+	return api_list(q, Q_API_TOKEN_LIST, NULL, out, e);
 }
 
 void route_tokens(struct api_request *q)
@@ -213,19 +199,21 @@ static int read_new_token(struct api_request *q, struct buf *out, struct err *e)
 
 void route_token_add(struct api_request *q, const struct token_add_body *body)
 {
-	char token[HTTP_TOKEN_SIZE], hash[HASH_HEX];
+	char secret[HTTP_TOKEN_SIZE], hash[HASH_HEX];
+	struct supervisor_token token = {body->name, hash, body->scopes,
+					 body->lifetime_ms, q->by};
 	struct err e = {0};
 
-	http_token_new(token);
-	http_token_hash(token, hash);
+	http_token_new(secret);
+	http_token_hash(secret, hash);
 	q->key = body->name;
-	q->from = arena_text(&q->arena, token);
+	q->from = arena_text(&q->arena, secret);
 	q->read = read_new_token;
 	q->status = 201;
-	request_command(q,
-			supervisor_token_add(q->api->sup, body->name, hash,
-					     body->scopes, request_done(q), &e),
-			&e);
+	request_command(
+		q,
+		supervisor_token_add(q->api->sup, &token, request_done(q), &e),
+		&e);
 }
 
 void route_token_delete(struct api_request *q)
@@ -235,6 +223,6 @@ void route_token_delete(struct api_request *q)
 	request_command(q,
 			supervisor_token_delete(q->api->sup,
 						http_param(q->http, "name"),
-						request_done(q), &e),
+						q->by, request_done(q), &e),
 			&e);
 }

@@ -110,13 +110,21 @@ static bool has_answers(const cJSON *message)
 static int read_answer(struct api_request *q, const cJSON *part,
 		       struct answers *all, struct err *e)
 {
-	const cJSON *said = cJSON_GetObjectItemCaseSensitive(part, "approval");
-	const char *key = json_text(said, "id", "");
+	const cJSON *approval = cJSON_GetObjectItemCaseSensitive(part,
+								 "approval");
+	const cJSON *yes = cJSON_GetObjectItemCaseSensitive(approval,
+							    "approved");
+	const char *key = json_text(approval, "id", "");
 	struct approval_find_in in = {q->id, key};
 	struct approval_row row;
 	int found = sql_get(supervisor_db(q->api->sup), Q_APPROVAL_FIND, &in,
 			    &row, &q->arena, e);
 
+	if (!cJSON_IsBool(yes))
+		return err_set(e, ERR_INVALID,
+			       "approved must be true or false in the answer "
+			       "to approval %s",
+			       quoted(key).text);
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "run %s has no approval %s",
 			       q->id, quoted(key).text);
@@ -128,9 +136,9 @@ static int read_answer(struct api_request *q, const cJSON *part,
 			       ANSWERS_MAX);
 	all->one[all->n].id = row.id;
 	all->one[all->n++].as = (struct supervisor_answer){
-		.allow = cJSON_IsTrue(
-			cJSON_GetObjectItemCaseSensitive(said, "approved")),
-		.note = arena_text(&q->arena, json_text(said, "reason", NULL)),
+		.allow = cJSON_IsTrue(yes),
+		.note = arena_text(&q->arena,
+				   json_text(approval, "reason", NULL)),
 		.by = q->by,
 	};
 	return 0;
@@ -238,12 +246,13 @@ static const cJSON *last_message(const cJSON *body)
 static int submit(struct api_request *q, const cJSON *body, const cJSON *last,
 		  struct err *e)
 {
-	struct ai_run_request w = {.ask = supervisor_run_defaults(q->api->sup)};
+	struct ai_run_request w = {
+		.request = supervisor_run_defaults(q->api->sup)};
 	int rc = ai_request_read(q, body, last, &w, e);
 
 	if (rc == 0)
-		rc = supervisor_submit_run(q->api->sup, &w.ask, request_done(q),
-					   e);
+		rc = supervisor_submit_run(q->api->sup, &w.request,
+					   request_done(q), e);
 	ai_request_free(&w);
 	return rc;
 }

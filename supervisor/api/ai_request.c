@@ -165,18 +165,18 @@ static int find_replaced(struct api_request *q, const cJSON *body,
 
 /* The message in the transcript has the same key, and so keeps the id of the
  * client. */
-static void add_options(struct api_request *q, struct run_request *ask,
+static void add_options(struct api_request *q, struct run_request *request,
 			const char *replaced)
 {
 	struct buf b = BUF_MAX(4096);
 
-	if (!ask->idem_key && !replaced)
+	if (!request->idem_key && !replaced)
 		return;
 	json_begin_object(&b);
-	json_put_text(&b, "prompt_key", ask->idem_key);
+	json_put_text(&b, "prompt_key", request->idem_key);
 	json_put_text(&b, "replaces", replaced);
 	json_end_object(&b);
-	ask->options = arena_text(&q->arena, b.p);
+	request->options = arena_text(&q->arena, b.p);
 	buf_fini(&b);
 }
 
@@ -192,13 +192,13 @@ static int set_run_request(struct api_request *q, const cJSON *body,
 	if (is_regeneration(body, id)) {
 		if (find_replaced(q, body, newest, &replaced, e))
 			return -1;
-		out->ask.policy = "interrupt";
+		out->request.policy = "interrupt";
 	}
 	if (id)
-		out->ask.idem_key = key_of(q, id,
-					   replaced || n == 0 ? n + 1 : n);
-	out->ask.prompt = out->prompt.p;
-	add_options(q, &out->ask, replaced);
+		out->request.idem_key = key_of(q, id,
+					       replaced || n == 0 ? n + 1 : n);
+	out->request.prompt = out->prompt.p;
+	add_options(q, &out->request, replaced);
 	return 0;
 }
 
@@ -223,10 +223,10 @@ int ai_request_read(struct api_request *q, const cJSON *body, const cJSON *last,
 			       "the last of \"messages\" must be a user's, "
 			       "with text or files, or the assistant's, with "
 			       "answers to approvals");
-	out->ask.agent = q->filter[0];
-	out->ask.session = q->key;
-	out->ask.by = q->by;
-	out->ask.attachments = has_files ? out->files.p : NULL;
+	out->request.agent = q->filter[0];
+	out->request.session = q->key;
+	out->request.by = q->by;
+	out->request.attachments = has_files ? out->files.p : NULL;
 	return set_run_request(q, body, id, out, e);
 }
 

@@ -6,7 +6,7 @@
 
 /* A request of an AI SDK chat as a run request. */
 struct ai_run_request {
-	struct run_request ask;
+	struct run_request request;
 	struct buf prompt;
 	struct buf files; /* attachments of the run, as JSON */
 };

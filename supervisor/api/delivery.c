@@ -190,7 +190,8 @@ static int read_inbound(struct api_request *q, struct buf *out, struct err *e)
 			    e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no message %s",
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no inbound message %s",
 			       quoted(q->id).text);
 	if (found == 1)
 		json_add_shape(out, &inbound_row_shape, &row);

@@ -91,7 +91,7 @@ static void count_event(struct metrics *m,
 		const char *kind;
 		size_t metric;
 	} counted[] = {
-		{"run", API_M_MOVES},
+		{"run", API_M_TRANSITIONS},
 		{"approval", API_M_APPROVALS},
 		{"delivery", API_M_DELIVERIES},
 		{"inbound", API_M_INBOUND},

@@ -10,10 +10,31 @@
 #include "supervisor/api/routes.h"
 #include "supervisor/core/supervisor.h"
 
+struct sent {
+	struct supervisor *sup;
+	const char *agent, *session; /* NULL: a room */
+};
+
 static void hint_mailbox(void *arg, const struct err *failed)
 {
+	const struct sent *m = arg;
+
 	if (!failed)
-		send_hint(arg, &(struct hint){.kind = HINT_MAILBOX});
+		send_hint(m->sup, &(struct hint){.kind = HINT_MAILBOX,
+						 .agent = m->agent,
+						 .session = m->session});
+}
+
+static void hint_later(struct supervisor *s, const struct message_new *m)
+{
+	struct sent *sent = txn_alloc(&s->txn, sizeof *sent);
+
+	*sent = (struct sent){.sup = s};
+	if (m->agent) {
+		sent->agent = txn_text(&s->txn, m->agent);
+		sent->session = txn_text(&s->txn, m->session);
+	}
+	txn_on_commit(&s->txn, hint_mailbox, sent);
 }
 
 static int send_message(struct api_request *q,
@@ -37,7 +58,7 @@ static int send_message(struct api_request *q,
 		return -1;
 	made = message_send(s->db, &m, &id, e);
 	if (made >= 0)
-		txn_on_commit(&s->txn, hint_mailbox, s);
+		hint_later(s, &m);
 	if (made >= 0)
 		complete_later(s, request_done(q), id.text, made == 1,
 			       made ? "sent" : "known");

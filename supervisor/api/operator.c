@@ -1,5 +1,9 @@
-/* Routes of maintenance commands: see supervisor/core/operator.c. */
+/* Routes of maintenance commands (supervisor/core/operator.c), the audit log and
+ * the list of sandboxes. */
 #include "supervisor/core/operator.h"
+#include "lib/base/text.h"
+#include "schema/control_queries.h"
+#include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
 #include "supervisor/channel/retention.h"
@@ -88,6 +92,34 @@ void route_vacuum(struct api_request *q, const struct vacuum_body *body)
 			&e);
 }
 
+static int read_audit(struct api_request *q, struct buf *out, struct err *e)
+{
+	struct audit_before_in in = {INT64_MAX, q->limit};
+
+	if (q->from && text_i64("before", q->from, 0, INT64_MAX, &in.before, e))
+		return -1;
+	return api_page(q, Q_AUDIT_BEFORE, &in, "id", out, e);
+}
+
+void route_audit(struct api_request *q)
+{
+	if (request_limit(q))
+		return;
+	q->from = request_query(q, "before");
+	request_read(q, read_audit);
+}
+
+static int read_sandboxes(struct api_request *q, struct buf *out, struct err *e)
+{
+	return api_list(q, Q_SANDBOX_LIST, &(struct sandbox_list_in){NULL}, out,
+			e);
+}
+
+void route_sandboxes(struct api_request *q)
+{
+	request_read(q, read_sandboxes);
+}
+
 /* Close our own readers first: the file must not be open. */
 void route_agent_restore(struct api_request *q,
 			 const struct agent_path_body *body)
@@ -97,6 +129,18 @@ void route_agent_restore(struct api_request *q,
 	agent_files_close(&q->api->files);
 	request_command(q,
 			supervisor_agent_restore(
+				q->api->sup, http_param(q->http, "name"),
+				body->path, q->by, request_done(q), &e),
+			&e);
+}
+
+void route_agent_import(struct api_request *q,
+			const struct agent_path_body *body)
+{
+	struct err e = {0};
+
+	request_command(q,
+			supervisor_agent_import(
 				q->api->sup, http_param(q->http, "name"),
 				body->path, q->by, request_done(q), &e),
 			&e);

@@ -18,12 +18,12 @@ enum { BY_AGENT, BY_TAG, BY_INVOCATION, WITH_QUEUED };
 void api_assess_run(struct supervisor *s, struct run_row *row)
 {
 	struct run_signs signs = {.supervised = true};
-	struct run_activity live;
+	struct run_activity activity;
 
-	if (supervisor_run_activity(s, row->id, &live)) {
-		signs.has_worker = !live.exited;
-		signs.silent = live.silent;
-		signs.waits = !strcmp(live.phase, "waiting");
+	if (supervisor_run_activity(s, row->id, &activity)) {
+		signs.has_worker = !activity.exited;
+		signs.silent = activity.silent;
+		signs.waits = !strcmp(activity.phase, "waiting");
 	}
 	run_classify(row, &signs);
 }
@@ -31,7 +31,7 @@ void api_assess_run(struct supervisor *s, struct run_row *row)
 static struct api_active active_of(struct api_request *q,
 				   const struct run_row *row)
 {
-	struct run_activity live = {0};
+	struct run_activity activity = {0};
 	struct run_memory memory = {0};
 	int64_t now = clock_now();
 	struct api_active v = {.id = row->id,
@@ -48,13 +48,13 @@ static struct api_active active_of(struct api_request *q,
 			       .health = row->health,
 			       .severity = row->severity};
 
-	if (supervisor_run_activity(q->api->sup, row->id, &live)) {
-		v.phase = live.phase;
-		v.connected = live.connected;
-		if (live.last_seq > v.events)
-			v.events = live.last_seq;
-		if (live.last_message_at)
-			v.silent_ms = now - live.last_message_at;
+	if (supervisor_run_activity(q->api->sup, row->id, &activity)) {
+		v.phase = activity.phase;
+		v.connected = activity.connected;
+		if (activity.last_seq > v.events)
+			v.events = activity.last_seq;
+		if (activity.last_message_at)
+			v.silent_ms = now - activity.last_message_at;
 	}
 	if (q->flag) {
 		supervisor_run_memory(q->api->sup, row->id, &memory);
@@ -189,13 +189,13 @@ void route_active(struct api_request *q)
 /* --- invocations ------------------------------------------------------- */
 
 static void assess_invocation(struct invocation_row *row,
-			      const struct run_row *live, int n)
+			      const struct run_row *active, int n)
 {
 	invocation_classify(row, NULL);
 	for (int i = 0; i < n && row->active > 0; i++)
-		if (live[i].invocation &&
-		    !strcmp(live[i].invocation, row->invocation))
-			invocation_classify(row, &live[i]);
+		if (active[i].invocation &&
+		    !strcmp(active[i].invocation, row->invocation))
+			invocation_classify(row, &active[i]);
 }
 
 /* Runs in a thread: a page may have very many runs. */

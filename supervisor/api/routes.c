@@ -13,13 +13,14 @@
 #include "schema/vocab.h"
 #include "supervisor/api/request.h"
 #include "supervisor/core/commands.h"
+#include "supervisor/core/experiments.h"
 
 SHAPE_DEFINE(api_health, API_HEALTH);
 SHAPE_DEFINE(api_done, API_DONE);
 SHAPE_DEFINE(api_line, API_LINE);
 SHAPE_DEFINE(api_active, API_ACTIVE);
-SHAPE_DEFINE(api_token, API_TOKEN);
 SHAPE_DEFINE(api_vector, API_VECTOR);
+SHAPE_DEFINE(api_change, API_CHANGE);
 SHAPE_DEFINE(api_token_made, API_TOKEN_MADE);
 
 #define TYPE(name_, kind_, form_, min_, max_, words_)                     \

@@ -85,19 +85,18 @@ extern const struct http_routes api_routes;
 	F(S, opt, processes)  \
 	F(S, text, health)    \
 	F(S, text, severity)
-#define API_TOKEN(F, S)  \
-	F(S, text, id)   \
-	F(S, text, name) \
-	F(S, json, scopes) F(S, time, created_at) F(S, time, expires_at)
-#define API_VECTOR(F, S)     F(S, i64, seq) F(S, text, model)
+#define API_VECTOR(F, S) F(S, i64, seq) F(S, text, model)
+#define API_CHANGE(F, S)   \
+	F(S, text, change) \
+	F(S, text, path) F(S, text, text) F(S, bool, conflict)
 #define API_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
 SHAPE_DECLARE(api_health, API_HEALTH);
 SHAPE_DECLARE(api_done, API_DONE);
 SHAPE_DECLARE(api_line, API_LINE);
 SHAPE_DECLARE(api_active, API_ACTIVE);
-SHAPE_DECLARE(api_token, API_TOKEN);
 SHAPE_DECLARE(api_vector, API_VECTOR);
+SHAPE_DECLARE(api_change, API_CHANGE);
 SHAPE_DECLARE(api_token_made, API_TOKEN_MADE);
 
 #endif

@@ -192,19 +192,19 @@ static int check_over(struct api_request *q, const struct run_request *body,
 
 void route_run_submit(struct api_request *q, const struct run_request *body)
 {
-	struct run_request ask = supervisor_run_defaults(q->api->sup);
+	struct run_request request = supervisor_run_defaults(q->api->sup);
 	struct err e = {0};
 	int rc = check_over(q, body, &e);
 
 	mark(MARK_request);
-	ask.by = q->by;
-	ask.idem_key = http_header(q->http, "Idempotency-Key");
-	run_request_merge(&ask, body);
+	request.by = q->by;
+	request.idem_key = http_header(q->http, "Idempotency-Key");
+	run_request_merge(&request, body);
 	q->status = 201;
 	q->read = read_run;
 	if (rc == 0)
-		rc = supervisor_submit_run(q->api->sup, &ask, request_done(q),
-					   &e);
+		rc = supervisor_submit_run(q->api->sup, &request,
+					   request_done(q), &e);
 	request_command(q, rc, &e);
 }
 

@@ -40,16 +40,17 @@ void route_vector_put(struct api_request *q, const struct vector_put_body *body)
 static int search_vectors(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	const struct vector_search_body *body = ed->body;
-	struct embedding_query ask = {.model = body->model,
-				      .metric = body->metric,
-				      .session = body->session,
-				      .hidden = body->hidden,
-				      .k = (int)body->limit};
+	struct embedding_query query = {.model = body->model,
+					.metric = body->metric,
+					.session = body->session,
+					.hidden = body->hidden,
+					.k = (int)body->limit};
 	struct embedding_hit *hits;
 	int n = -1;
 
-	if (parse_vector(body->vector, &ask.v, &ask.dim, &ed->q->arena, e) == 0)
-		n = embedding_search(f, &ask, &hits, &ed->q->arena, e);
+	if (parse_vector(body->vector, &query.v, &query.dim, &ed->q->arena,
+			 e) == 0)
+		n = embedding_search(f, &query, &hits, &ed->q->arena, e);
 	list_begin(&ed->out);
 	for (int i = 0; i < n; i++)
 		list_item(&ed->out, &embedding_hit_shape, &hits[i]);

@@ -1,4 +1,6 @@
 /* Changes to sessions, and the thread that makes them (write_async.h). */
+#include "supervisor/api/write_async.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +9,8 @@
 #include "lib/base/text.h"
 #include "schema/agent/transcript/branch.h"
 #include "schema/agent/transcript/session.h"
-#include "supervisor/api/write_async.h"
 #include "supervisor/core/operator.h"
+#include "vfs/marker/session_files.h"
 
 /* --- the changes, in the thread ---------------------------------------- */
 
@@ -65,7 +67,9 @@ static int fork_session(struct edit *ed, struct agent_file *f, struct err *e)
 			     .copy = body->copy};
 	struct session_row row;
 
-	if (session_fork(f, &n, &row, &ed->q->arena, e))
+	if (body->files ? session_fork_files(f, &n, body->workspace, &row,
+					     &ed->q->arena, e)
+			: session_fork(f, &n, &row, &ed->q->arena, e))
 		return -1;
 	return add_session_json(ed, &row);
 }
@@ -74,14 +78,20 @@ static int rewind_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	const struct session_rewind_body *body = ed->body;
 
-	if (session_rewind(f, ed->q->key, body->seq, e))
+	if (body->files ? session_rewind_files(f, ed->q->key, body->seq,
+					       body->force, e)
+			: session_rewind(f, ed->q->key, body->seq, e))
 		return -1;
 	return show_now(ed, f, e);
 }
 
 static int restore_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
-	if (session_restore(f, ed->q->key, e))
+	const struct session_restore_body *body = ed->body;
+
+	if (body->transcript
+		    ? session_restore(f, ed->q->key, e)
+		    : session_restore_files(f, ed->q->key, body->force, e))
 		return -1;
 	return show_now(ed, f, e);
 }
@@ -151,7 +161,7 @@ static void queue_edit(void *arg, const struct err *failed)
 	edit_free(ed);
 }
 
-struct edit *edit_new(struct api_request *q)
+struct edit *edit_of(struct api_request *q, const char *agent)
 {
 	struct edit *ed = calloc(1, sizeof *ed);
 
@@ -159,8 +169,13 @@ struct edit *edit_new(struct api_request *q)
 		abort();
 	ed->q = q;
 	buf_init(&ed->out, 8 << 20);
-	q->filter[0] = request_param(q, "agent");
+	q->filter[0] = agent;
 	return ed;
+}
+
+struct edit *edit_new(struct api_request *q)
+{
+	return edit_of(q, request_param(q, "agent"));
 }
 
 struct edit *edit_session(struct api_request *q)
@@ -239,7 +254,11 @@ void route_session_rewind(struct api_request *q,
 	edit_start(ed, rewind_session);
 }
 
-void route_session_restore(struct api_request *q)
+void route_session_restore(struct api_request *q,
+			   const struct session_restore_body *body)
 {
-	edit_start(edit_session(q), restore_session);
+	struct edit *ed = edit_session(q);
+
+	ed->body = body;
+	edit_start(ed, restore_session);
 }

@@ -33,8 +33,10 @@ struct edit {
 
 struct edit *edit_session(struct api_request *q);
 
-/* Of an agent; of no session. */
+/* Of an agent; of no session. The second one names the agent, which lives as long
+ * as the request. */
 struct edit *edit_new(struct api_request *q);
+struct edit *edit_of(struct api_request *q, const char *agent);
 
 /* Makes the change in a thread, and answers. */
 void edit_start(struct edit *ed, edit_fn *change);

@@ -1,3 +1,4 @@
+#include "supervisor/channel/attachments.h"
 #include "supervisor/channel/internal.h"
 
 #include "lib/base/clock.h"

@@ -1,3 +1,4 @@
+#include "supervisor/channel/channel.h"
 #include "supervisor/channel/delivery.h"
 #include "supervisor/channel/internal.h"
 

@@ -105,13 +105,14 @@ static int64_t next_attempt_after(const struct inflight *p,
 {
 	int64_t at = inflight_next_attempt(p->channel, d->attempts,
 					   p->row.expires_at, now);
-	int64_t asked = now + p->out.retry_ms;
+	int64_t requested_at = now + p->out.retry_ms;
 
-	if (at == OPT_NONE || p->out.retry_ms < 0 || asked <= at)
+	if (at == OPT_NONE || p->out.retry_ms < 0 || requested_at <= at)
 		return at;
-	return p->row.expires_at != OPT_NONE && asked >= p->row.expires_at
+	return p->row.expires_at != OPT_NONE &&
+			       requested_at >= p->row.expires_at
 		       ? OPT_NONE
-		       : asked;
+		       : requested_at;
 }
 
 static struct delivery_end end_of(const struct inflight *p)
@@ -330,7 +331,7 @@ static int try_list(struct supervisor *s, struct inflight *list, struct err *e)
 
 static void record_later(struct supervisor *s, struct inflight *p)
 {
-	p->again_ms = (int64_t)uv_now(&s->loop) + DELIVERY_SICK_MS;
+	p->again_ms = (int64_t)uv_now(&s->loop) + DELIVERY_RETRY_DB_MS;
 	inflight_record_outcome(s, p);
 }
 

@@ -32,7 +32,7 @@ struct inflight {
 	void *own;        /* private to the kind */
 };
 
-#define DELIVERY_SICK_MS 1000 /* after a failure of the database */
+#define DELIVERY_RETRY_DB_MS 1000 /* after a failure of the database */
 
 /* delivery.c */
 struct inflight *inflight_new(struct channel *c,

@@ -8,7 +8,7 @@ int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 		       const char *id, int64_t now, struct err *e)
 {
 	struct arena a = {0};
-	struct host_event_delivery_in told = {
+	struct host_event_delivery_in event = {
 		.at = now,
 		.id = id,
 		.agent = d->agent,
@@ -19,7 +19,7 @@ int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 						      d->resend_of)
 				       : "queued",
 	};
-	int n = sql_exec(s->db, Q_HOST_EVENT_DELIVERY, &told, e);
+	int n = sql_exec(s->db, Q_HOST_EVENT_DELIVERY, &event, e);
 
 	arena_fini(&a);
 	s->host_changed = true;
@@ -31,7 +31,7 @@ int delivery_event_claimed(struct channel *c,
 			   int64_t now, struct err *e)
 {
 	struct buf body = BUF_MAX(BODY_MAX);
-	struct host_event_add_in told = {
+	struct host_event_add_in event = {
 		.at = now, .kind = "deliveries", .subject = c->name};
 	int rc;
 
@@ -42,11 +42,11 @@ int delivery_event_claimed(struct channel *c,
 		json_add_text(&body, rows[i].row.id);
 	json_end_array(&body);
 	json_end_object(&body);
-	told.body = body.p;
+	event.body = body.p;
 	rc = buf_ok(&body, "the claims", e);
 	if (rc == 0)
-		rc = sql_exec(c->sup->db, Q_HOST_EVENT_ADD, &told, e) < 0 ? -1
-									  : 0;
+		rc = sql_exec(c->sup->db, Q_HOST_EVENT_ADD, &event, e) < 0 ? -1
+									   : 0;
 	c->sup->host_changed = true;
 	buf_fini(&body);
 	return rc;

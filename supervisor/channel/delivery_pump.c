@@ -37,7 +37,7 @@ static int pump_each(struct supervisor *s, int budget, struct err *e)
 			return -1;
 		log_error(LT("msg", "cannot claim deliveries"),
 			  LT("channel", c->name), LT("error", e->text));
-		c->suspended_until = now + DELIVERY_SICK_MS;
+		c->suspended_until = now + DELIVERY_RETRY_DB_MS;
 	}
 	return 0;
 }
@@ -84,7 +84,7 @@ void inflight_before_commit(struct supervisor *s)
 	if (pump_channels(s, (int)s->config.channel_batch, &e)) {
 		log_error(LT("msg", "cannot process deliveries"),
 			  LT("error", e.text));
-		k->suspended_until = clock_now() + DELIVERY_SICK_MS;
+		k->suspended_until = clock_now() + DELIVERY_RETRY_DB_MS;
 	}
 	inflight_set_timer(s);
 	inflight_end_if_none(s);
@@ -97,7 +97,7 @@ void inflight_reload(struct supervisor *s)
 
 	if (!k)
 		return;
-	k->suspended_until = clock_now() + DELIVERY_SICK_MS;
+	k->suspended_until = clock_now() + DELIVERY_RETRY_DB_MS;
 	k->recovering = k->cleanup = k->orphans = true;
 	for (struct channel *c = k->first; c; c = c->next) {
 		c->may_be_due = c->resolve = true;

@@ -163,7 +163,7 @@ static int process_message(struct inbound_ctx *t, struct err *e)
 
 static int log_inbound_event(struct inbound_ctx *t, struct err *e)
 {
-	struct host_event_inbound_in told = {
+	struct host_event_inbound_in event = {
 		.at = clock_now(),
 		.id = t->row.id,
 		.agent = t->conversation.agent,
@@ -174,8 +174,8 @@ static int log_inbound_event(struct inbound_ctx *t, struct err *e)
 	};
 
 	t->sup->host_changed = true;
-	return sql_exec(t->sup->db, Q_HOST_EVENT_INBOUND, &told, e) < 0 ? -1
-									: 0;
+	return sql_exec(t->sup->db, Q_HOST_EVENT_INBOUND, &event, e) < 0 ? -1
+									 : 0;
 }
 
 /* --- new messages
@@ -339,12 +339,13 @@ static int read_dead(struct inbound_ctx *t, const char *id, struct err *e)
 			    e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no message %s",
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no inbound message %s",
 			       quoted(id).text);
 	if (found == 1 && strcmp(t->row.state, "dead") != 0)
 		return err_set(e, ERR_CONFLICT,
-			       "message %s is %s, not a dead letter", t->row.id,
-			       t->row.state);
+			       "inbound message %s is %s, not a dead letter",
+			       t->row.id, t->row.state);
 	return found < 0 ? -1 : 0;
 }
 

@@ -46,7 +46,7 @@ struct outbox {
 };
 
 struct row {
-	struct outbox_row box;
+	struct outbox_row entry;
 	const char *session;
 };
 
@@ -83,7 +83,7 @@ static int read_rows(struct job *j, struct agent_file *f, struct err *e)
 
 		if (found < 0)
 			return -1;
-		j->rows[i].box = rows[i];
+		j->rows[i].entry = rows[i];
 		j->rows[i].session = found ? session.key : NULL;
 	}
 	j->n = n < 0 ? 0 : n;
@@ -97,7 +97,7 @@ static int mark_rows(struct job *j, struct agent_file *f, struct err *e)
 	if (sql_enter(f->db, e))
 		return -1;
 	for (int i = 0; i < j->n && rc == 0; i++) {
-		struct outbox_taken_in in = {j->rows[i].box.id, clock_now()};
+		struct outbox_taken_in in = {j->rows[i].entry.id, clock_now()};
 
 		rc = sql_exec(f->db, Q_OUTBOX_TAKEN, &in, e) < 0 ? -1 : 0;
 	}
@@ -187,7 +187,7 @@ static int store_rows(struct supervisor *s, const struct job *j, struct err *e)
 
 	for (int i = 0; i < j->n && rc == 0; i++) {
 		struct outbox_entry l = {j->agent, j->rows[i].session,
-					 j->rows[i].box};
+					 j->rows[i].entry};
 
 		rc = outbox_route(s, &l, e);
 	}

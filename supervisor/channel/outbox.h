@@ -13,7 +13,7 @@ void outbox_close(struct supervisor *s);
  * session, in the transaction. */
 struct outbox_entry {
 	const char *agent, *session;
-	struct outbox_row box;
+	struct outbox_row entry;
 };
 
 int outbox_route(struct supervisor *s, const struct outbox_entry *r,

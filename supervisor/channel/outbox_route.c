@@ -179,7 +179,7 @@ static int add_delivery(struct supervisor *s, const struct outbox_entry *r,
 		.agent = r->agent,
 		.session = r->session,
 		.reply_to = json_text(target, "reply_to", NULL),
-		.body = r->box.body};
+		.body = r->entry.body};
 	struct channel *c;
 	struct arena a = {0};
 	int rc = find_destination(s, r, target, &d, &a, e);
@@ -213,7 +213,7 @@ static int dead_letter_message(struct supervisor *s,
 				 .channel = "none",
 				 .agent = r->agent,
 				 .session = r->session,
-				 .body = r->box.body,
+				 .body = r->entry.body,
 				 .max_age_ms = OPT_NONE};
 	int64_t now = clock_now();
 	struct id id;
@@ -238,7 +238,8 @@ static void hint_mailbox(void *arg, const struct err *failed)
 static int add_message(struct supervisor *s, const struct outbox_entry *r,
 		       const cJSON *target, const char *source, struct err *e)
 {
-	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
+	cJSON *body = json_parse("body", r->entry.body, strlen(r->entry.body),
+				 e);
 	struct arena a = {0};
 	struct message_new m = {
 		.source_key = source,
@@ -247,7 +248,7 @@ static int add_message(struct supervisor *s, const struct outbox_entry *r,
 		.agent = json_text(target, "agent", NULL),
 		.session = json_text(target, "session", "main"),
 		.room = json_text(target, "room", NULL),
-		.body = json_text(body, "text", r->box.body),
+		.body = json_text(body, "text", r->entry.body),
 	};
 	struct err why = {0};
 	struct id id;
@@ -275,15 +276,15 @@ static int add_message(struct supervisor *s, const struct outbox_entry *r,
 int outbox_route(struct supervisor *s, const struct outbox_entry *r,
 		 struct err *e)
 {
-	cJSON *target = json_parse_object("target", r->box.target,
-					  strlen(r->box.target), e);
+	cJSON *target = json_parse_object("target", r->entry.target,
+					  strlen(r->entry.target), e);
 	char source[DELIVERY_SOURCE];
 	bool between;
 	int rc;
 
 	if (!target) /* an invalid target of the agent: use the default */
 		target = cJSON_CreateObject();
-	delivery_source(source, r->agent, r->box.id, r->box.created_at);
+	delivery_source(source, r->agent, r->entry.id, r->entry.created_at);
 	between = !cJSON_GetObjectItem(target, "channel") &&
 		  (cJSON_GetObjectItem(target, "agent") ||
 		   cJSON_GetObjectItem(target, "room"));

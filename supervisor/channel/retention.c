@@ -24,7 +24,7 @@ struct retention {
 	uv_timer_t timer;
 	struct message_retention walk; /* the scheduled walk */
 	bool walking;
-	struct message_retention asked; /* the walk of a command */
+	struct message_retention by_command; /* the walk of a command */
 	int64_t bytes; /* size of the deleted attachments, not committed yet */
 };
 
@@ -71,7 +71,7 @@ static void restart_walk(void *arg)
 	struct supervisor *s = arg;
 
 	s->channels->retention->walking = false;
-	s->channels->retention->asked = (struct message_retention){0};
+	s->channels->retention->by_command = (struct message_retention){0};
 	s->channels->retention->bytes = 0;
 }
 
@@ -175,13 +175,13 @@ static int prune_messages(struct supervisor *s,
 			  const struct retention_options *req, const char *by,
 			  struct completion done, struct err *e)
 {
-	struct message_retention *r = &s->channels->retention->asked;
+	struct message_retention *r = &s->channels->retention->by_command;
 	struct retention_result *sum = &r->sum;
 	char text[128];
 	int n;
 
 	control_set_actor(by);
-	if (memcmp(&r->ask, req, sizeof *req) != 0)
+	if (memcmp(&r->options, req, sizeof *req) != 0)
 		message_retention_begin(r, req);
 	n = run_batch(s, r, e);
 	if (n < 0)

@@ -1,8 +1,6 @@
 #include "supervisor/core/agent_upgrade.h"
 #include "supervisor/core/supervisor.h"
 
-#include "lib/base/buf.h"
-#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/db/migrate.h"
 #include "lib/json/json.h"
@@ -22,23 +20,10 @@
 static int log_agent_event(struct supervisor *s, const char *name,
 			   const char *what, struct err *e)
 {
-	struct buf body = BUF_MAX(128);
 	struct host_event_add_in in = {
-		.at = clock_now(),
-		.kind = "agent",
-		.subject = name,
-		.agent = name,
-	};
-	int rc;
+		.kind = "agent", .subject = name, .agent = name};
 
-	json_begin_object(&body);
-	json_put_text(&body, "change", what);
-	json_end_object(&body);
-	in.body = body.p;
-	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, &in, e);
-	buf_fini(&body);
-	s->host_changed = true;
-	return rc < 0 ? -1 : 0;
+	return supervisor_log_event(s, &in, "change", what, e);
 }
 
 int supervisor_agent_read(struct supervisor *s, const char *name,

@@ -181,14 +181,6 @@ int supervisor_agent_move(struct supervisor *s, const char *name,
 int supervisor_agent_file(struct supervisor *s, const char *name,
 			  struct completion done, struct err *e);
 
-/* scopes: a JSON array of scope names. The caller creates the token and its
- * hash. */
-int supervisor_token_add(struct supervisor *s, const char *name,
-			 const char *hash, const char *scopes,
-			 struct completion done, struct err *e);
-int supervisor_token_delete(struct supervisor *s, const char *name,
-			    struct completion done, struct err *e);
-
 /* Fails if the next skepd would not find the control plane. */
 int supervisor_may_restart(struct supervisor *s, struct err *e);
 /* intent "restart": end now; workers continue. "down": start no run and end

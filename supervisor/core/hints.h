@@ -14,6 +14,7 @@ enum hint_kind {
 	HINT_MAILBOX,     /* a message to a session is committed */
 	HINT_ATTACHMENTS, /* attachments may have lost their last user */
 	HINT_AGENT_FILE,  /* the agent's file may have been migrated */
+	HINT_RUN_ENDED,   /* a run has a final state */
 	HINT_CLOCK_SET,   /* deadlines in memory move by by_ms */
 	HINT_KINDS
 };
@@ -21,6 +22,7 @@ enum hint_kind {
 struct hint {
 	enum hint_kind kind;
 	const char *agent;
+	const char *session; /* HINT_MAILBOX; NULL, as agent: any */
 	int64_t by_ms;
 };
 

@@ -37,4 +37,10 @@ int supervisor_agent_restore(struct supervisor *s, const char *name,
 			     const char *path, const char *by,
 			     struct completion done, struct err *e);
 
+/* agent_import.c: makes the directory `path` in backups/ the agent `name`
+ * (schema/control/agent_bundle.h). */
+int supervisor_agent_import(struct supervisor *s, const char *name,
+			    const char *path, const char *by,
+			    struct completion done, struct err *e);
+
 #endif

@@ -1,6 +1,10 @@
 #include "supervisor/core/supervisor.h"
 
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/json/json_write.h"
+#include "schema/control/control.h"
 
 #include <assert.h>
 
@@ -52,6 +56,23 @@ void supervisor_after_commit(struct supervisor *s,
 			     void *arg)
 {
 	txn_on_commit(&s->txn, fn, arg);
+}
+
+int supervisor_log_event(struct supervisor *s, struct host_event_add_in *in,
+			 const char *member, const char *text, struct err *e)
+{
+	struct buf body = BUF_MAX(256);
+	int rc;
+
+	json_begin_object(&body);
+	json_put_text(&body, member, text);
+	json_end_object(&body);
+	in->at = clock_now();
+	in->body = body.p;
+	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, in, e);
+	buf_fini(&body);
+	s->host_changed = true;
+	return rc < 0 ? -1 : 0;
 }
 
 /* --- hints ------------------------------------------------------------ */

@@ -16,6 +16,8 @@
 
 #include <uv.h>
 
+struct host_event_add_in;
+
 /*
  * The state that the parts of skepd share: one loop, one writer of skep.sqlite,
  * one transaction. Private to supervisor/; other directories use commands.h.
@@ -33,9 +35,10 @@ struct supervisor {
 	struct sql *db;
 	struct txn txn;
 	struct agent_threads *agent_threads;
-	struct runs *runs;         /* run/internal.h */
-	struct channels *channels; /* channel/internal.h */
-	struct api *api;           /* api/request.h */
+	struct runs *runs;               /* run/internal.h */
+	struct channels *channels;       /* channel/internal.h */
+	struct experiments *experiments; /* experiment/internal.h */
+	struct api *api;                 /* api/request.h */
 	struct spawn spawn;
 	struct jobs jobs;
 	struct process_roots roots;
@@ -79,6 +82,10 @@ int supervisor_agent_database(struct supervisor *s, const char *name,
 /* supervisor.c: calls `done` with these values after the commit. */
 void complete_later(struct supervisor *s, struct completion done,
 		    const char *id, bool changed, const char *note);
+
+/* Adds a row to the host log, whose body is an object with this one member. */
+int supervisor_log_event(struct supervisor *s, struct host_event_add_in *in,
+			 const char *member, const char *text, struct err *e);
 
 /* run/watch.c: calls the watchers of the host log if host_changed is set. */
 void notify_host_watchers(struct supervisor *s);

@@ -162,7 +162,7 @@ static void on_poll(uv_poll_t *h, int status, int events)
 	while (status == 0 && (events & UV_READABLE) && got == 1) {
 		got = receive_event(s->fd, &t, &fd);
 		if (got == 1)
-			s->calls.told(s->calls.arg, &t, fd);
+			s->calls.on_event(s->calls.arg, &t, fd);
 	}
 	if (got < 0 || status)
 		spawn_restart(s);

@@ -16,7 +16,7 @@ struct spawn_calls {
 	void *arg;
 	/* STARTED, FAILED or EXITED. The callee takes pidfd, which may be
 	 * -1. */
-	void (*told)(void *arg, const struct spawn_event *t, int pidfd);
+	void (*on_event)(void *arg, const struct spawn_event *t, int pidfd);
 	/* The spawner died: pending requests will not be answered. */
 	void (*lost)(void *arg);
 };

@@ -16,23 +16,10 @@
 static int log_host(struct supervisor *s, const char *id, const char *agent,
 		    const char *state, struct err *e)
 {
-	struct buf body = BUF_MAX(256);
 	struct host_event_add_in in = {
-		.at = clock_now(),
-		.kind = "approval",
-		.subject = id,
-		.agent = agent,
-	};
-	int rc;
+		.kind = "approval", .subject = id, .agent = agent};
 
-	json_begin_object(&body);
-	json_put_text(&body, "state", state);
-	json_end_object(&body);
-	in.body = body.p;
-	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, &in, e);
-	buf_fini(&body);
-	s->host_changed = true;
-	return rc < 0 ? -1 : 0;
+	return supervisor_log_event(s, &in, "state", state, e);
 }
 
 /* The command that carries the answer to the worker. */

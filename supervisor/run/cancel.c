@@ -89,9 +89,9 @@ static const char *cancel_idle(struct supervisor *s, const char *run)
 	struct idle_worker *w = idle_find(s, run);
 
 	if (!w)
-		return "it has ended or is being stopped";
+		return "already ended or being stopped";
 	idle_evict(w);
-	return "it was over; the agent that it kept is being ended";
+	return "already ended; its idle agent is being stopped";
 }
 
 static int cancel_by_request(struct supervisor *s, const char *run,

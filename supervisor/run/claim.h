@@ -31,6 +31,8 @@ struct claim {
 	const char *fork_db;           /* file of another agent, or NULL */
 	bool names_workspace;          /* the session does not matter */
 	const char *session_workspace; /* as assumed; "": it names none */
+	const char *messages;          /* that wait for the run, or NULL */
+	bool has_children;             /* it may start child runs */
 	const char *sandbox;
 	struct sandbox_spec spec;
 	struct arena arena;
@@ -40,7 +42,7 @@ struct claim {
  * Chooses the workspace, in the transaction. Two runs of an agent work in one
  * workspace at the same time only if both share it. START_BLOCKED: another run
  * works there; the row says that this one waits, and a run that leaves the
- * workspace makes it startable again (run_move).
+ * workspace makes it startable again (run_change_state).
  *
  * Which workspace a session names is in the agent file, which skepd does not read
  * here. It assumes what the previous run of the session found. The worker compares

@@ -117,8 +117,9 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 
 	if (!run_row_is_over(row))
 		return err_set(e, ERR_CONFLICT,
-			       "run %s is %s and has not ended", row->id,
-			       row->state);
+			       "run %s is %s; only a run that has ended can be "
+			       "retried",
+			       row->id, row->state);
 	if (sql_get(s->db, Q_RUN_INPUT_GET, &key, &input, a, e) != 1)
 		return err_set(e, ERR_NOTFOUND, "the input of %s was deleted",
 			       row->id);
@@ -130,6 +131,7 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 #include "schema/control/run_request.def"
 #undef RUN_MEMBER
 	retry_workspace(&req, row);
+	req.command = row->command;
 	req.retry_of = row->id;
 	req.by = by;
 	return supervisor_submit_run(s, &req, done, e);
@@ -188,8 +190,11 @@ static struct active_run *reachable(struct supervisor *s, const char *run,
 
 	if (!l) {
 		if (run_find(s, run, &row, &a, e) == 0)
-			err_set(e, ERR_CONFLICT, "run %s is %s", run,
-				row.state);
+			err_set(e, ERR_CONFLICT,
+				run_row_is_over(&row)
+					? "run %s has already ended (%s)"
+					: "run %s is not active yet (%s)",
+				run, row.state);
 	} else if (l->state == RUN_STOPPING || l->state == RUN_ENDING) {
 		err_set(e, ERR_CONFLICT, "run %s is being stopped", run);
 		l = NULL;
@@ -216,7 +221,9 @@ static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
 		return 0;
 	}
 	if (!run_fsm(l->state, pause ? RUN_EV_PAUSE : RUN_EV_RESUME).allowed)
-		return err_set(e, ERR_CONFLICT, "run %s is %s", run,
+		return err_set(e, ERR_CONFLICT,
+			       "cannot %s run %s while it is %s",
+			       pause ? "pause" : "resume", run,
 			       run_state_name(l->state));
 	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_COMMAND_DROP, &drop, e) < 0 ||
@@ -265,7 +272,7 @@ static int send_to_run(struct supervisor *s, const char *run, const char *text,
 	if (rc)
 		return -1;
 	effect_defer(l, RUN_EFFECT_COMMAND);
-	complete_later(s, done, run, true, "on its way");
+	complete_later(s, done, run, true, "message queued");
 	return 0;
 }
 

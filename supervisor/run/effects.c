@@ -155,6 +155,7 @@ static int command_msg(const struct active_run *l, const struct command_row *c,
 		m->type = MSG_TYPE_MESSAGE;
 		m->u.message.text = text;
 		m->u.message.by = by;
+		m->u.message.message = json_text(body, "message", NULL);
 	} else if (!strcmp(c->verb, "stop")) {
 		m->type = MSG_TYPE_STOP;
 		m->u.stop.reason = json_text(body, "reason", "stopped");

@@ -1,4 +1,6 @@
+#include "supervisor/run/idle.h"
 #include "supervisor/run/internal.h"
+#include "supervisor/run/worker_request.h"
 
 #include "ipc/start_message.h"
 #include "lib/base/clock.h"
@@ -174,7 +176,7 @@ int idle_find_worker(struct supervisor *s, const struct run_active_row *run,
 
 int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 {
-	struct sandbox_delete_in box = {w->run};
+	struct sandbox_delete_in in = {w->run};
 
 	snprintf(l->started_for, sizeof l->started_for, "%.*s", ID_WIDTH,
 		 w->name);
@@ -183,7 +185,7 @@ int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 	active_run_watch_pid(l, w->pid, w->start_ticks,
 			     fcntl(w->pidfd, F_DUPFD_CLOEXEC, 3));
 	if (put_row(l, OPT_NONE, w->expires_at, e) ||
-	    sql_exec(l->sup->db, Q_SANDBOX_DELETE, &box, e) < 0)
+	    sql_exec(l->sup->db, Q_SANDBOX_DELETE, &in, e) < 0)
 		return -1;
 	record_worker_pid(l);
 	l->waiting = w->waiting;
@@ -258,6 +260,11 @@ void idle_on_message(struct idle_worker *w, struct ipc_from from,
 		w->last_command = m->u.ready.last;
 		if (w->awaited)
 			w->sup->runs->schedule = true;
+		return;
+	}
+	if (m->type == MSG_TYPE_REQUEST) {
+		worker_request_refuse(w->sup, from, m->u.request.id,
+				      "the run has ended");
 		return;
 	}
 	if (m->type == MSG_TYPE_HELLO)

@@ -54,13 +54,13 @@ void idle_drop(struct idle_worker *w)
 static void delete_rows(struct idle_worker *w)
 {
 	struct idle_delete_in key = {w->name};
-	struct sandbox_delete_in box = {w->run};
+	struct sandbox_delete_in in = {w->run};
 	struct supervisor *s = w->sup;
 	struct err e;
 
 	if (txn_begin(&s->txn, &e) ||
 	    sql_exec(s->db, Q_IDLE_DELETE, &key, &e) < 0 ||
-	    sql_exec(s->db, Q_SANDBOX_DELETE, &box, &e) < 0)
+	    sql_exec(s->db, Q_SANDBOX_DELETE, &in, &e) < 0)
 		log_error(LT("msg", "cannot delete the row of an idle worker"),
 			  LT("run", w->run), LT("error", e.text));
 }

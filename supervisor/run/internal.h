@@ -22,8 +22,9 @@ struct runs {
 	uint64_t alarm_after_ms;
 	uv_timer_t retry; /* reloads the rows after a failed commit */
 	struct run_watch *host_watches;
-	bool schedule;    /* a queued run may start now */
-	bool alarm_stale; /* the timer of the queue must be set again */
+	struct waiting *waiting; /* requests of runs: waiting.c */
+	bool schedule;           /* a queued run may start now */
+	bool alarm_stale;        /* the timer of the queue must be set again */
 };
 
 /* The reason of a transition. pending_state: the final state, if it was decided

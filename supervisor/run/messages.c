@@ -1,4 +1,6 @@
 #include "supervisor/run/internal.h"
+#include "supervisor/run/run_message.h"
+#include "supervisor/run/worker_request.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
@@ -103,6 +105,7 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 		return -1;
 	if (l->state == RUN_RUNNING || l->state == RUN_PAUSED)
 		active_run_set_alarm(l, l->heartbeat_ms);
+	run_message_check(l); /* hints may have been lost */
 	answer_after_commit(l->sup, from, true);
 	return 0;
 }
@@ -189,7 +192,8 @@ static int on_applied(struct active_run *l, struct ipc_from from,
 	};
 
 	if (txn_begin(&l->sup->txn, e) ||
-	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0)
+	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0 ||
+	    (!in.refusal && run_message_applied(l, in.id, e)))
 		return -1;
 	if (!strcmp(l->phase, "waiting"))
 		active_run_set_phase(l, "running");
@@ -221,6 +225,12 @@ static int on_finished(struct active_run *l, struct ipc_from from,
 	return 0;
 }
 
+static int on_request(struct active_run *l, struct ipc_from from,
+		      const struct msg *m, struct err *e)
+{
+	return worker_request_handle(l, from, &m->u.request, e);
+}
+
 /* --- receiving -------------------------------------------------------- */
 
 typedef int on_message(struct active_run *l, struct ipc_from from,
@@ -231,7 +241,7 @@ static on_message *const handlers[MSG_TYPES] = {
 	[MSG_TYPE_EVENT] = on_worker_event, [MSG_TYPE_HEARTBEAT] = on_heartbeat,
 	[MSG_TYPE_USAGE] = on_usage,        [MSG_TYPE_OUTBOX] = on_outbox,
 	[MSG_TYPE_APPLIED] = on_applied,    [MSG_TYPE_APPROVAL] = on_approval,
-	[MSG_TYPE_FINISHED] = on_finished,
+	[MSG_TYPE_FINISHED] = on_finished,  [MSG_TYPE_REQUEST] = on_request,
 };
 
 static bool is_token(const char *token, const char *token_hash)

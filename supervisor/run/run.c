@@ -1,4 +1,7 @@
+#include "supervisor/run/run.h"
 #include "supervisor/run/internal.h"
+#include "supervisor/run/run_message.h"
+#include "supervisor/run/worker_request.h"
 
 #include "lib/base/log.h"
 
@@ -32,6 +35,7 @@ void runs_init(struct supervisor *s)
 	r->alarm.data = r->retry.data = s;
 	on_hint(s, HINT_CLOCK_SET, move_deadlines);
 	on_hint(s, HINT_AGENT_FILE, file_is_ready);
+	run_message_open(s);
 	prefork_open(s);
 }
 
@@ -55,6 +59,7 @@ void runs_tick(struct supervisor *s)
 	if (s->ticks == 0)
 		run_sandbox_log_missing(s);
 	prefork_remove_cgroups(s);
+	waiting_check(s);
 }
 
 void runs_before_commit(struct supervisor *s)
@@ -110,6 +115,7 @@ void runs_close(struct supervisor *s)
 	spawn_close(&s->spawn);
 	prefork_close(s);
 	messages_close(s);
+	waiting_free(s);
 	active_run_each(&s->runs->active, drop_run, NULL);
 	idle_clear(s);
 }

@@ -10,13 +10,16 @@
 #include "lib/os/file.h"
 #include "lib/sandbox/spec.h"
 #include "schema/control/channel/attachment.h"
+#include "schema/control/child_limits.h"
 #include "supervisor/run/attachments.h"
+#include "supervisor/run/run_message.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CONFIG_MAX (1u << 20)
+#define CONFIG_MAX    (1u << 20)
+#define SEED_VARIABLE "SKEP_SEED"
 
 static void make_token(struct claim *c)
 {
@@ -41,6 +44,33 @@ static const char *object_text(struct claim *c, const cJSON *v)
 	return out;
 }
 
+/* The seed of a trial, for commands. */
+static void add_seed(cJSON *config, const cJSON *options)
+{
+	const cJSON *seed = cJSON_GetObjectItemCaseSensitive(options, "seed");
+	cJSON *env = cJSON_GetObjectItemCaseSensitive(config, "env");
+	char text[32];
+
+	if (!cJSON_IsNumber(seed))
+		return;
+	if (!env)
+		env = cJSON_AddObjectToObject(config, "env");
+	snprintf(text, sizeof text, "%lld",
+		 (long long)json_i64(options, "seed", 0));
+	cJSON_DeleteItemFromObjectCaseSensitive(env, SEED_VARIABLE);
+	cJSON_AddStringToObject(env, SEED_VARIABLE, text);
+}
+
+/* Of a run with its own command. */
+static cJSON *command_config(const char *command)
+{
+	cJSON *config = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(config, "shell", command);
+	cJSON_AddStringToObject(config, "stdin", "none");
+	return config;
+}
+
 /* The driver configuration of the agent; members in the options of the run
  * override it. */
 static int make_config(struct claim *c, const cJSON *spec, struct err *e)
@@ -54,8 +84,13 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 
 	if (!options)
 		return -1;
-	if (!config)
+	if (c->run.command) {
+		cJSON_Delete(config);
+		config = command_config(c->run.command);
+		c->agent.driver = "exec";
+	} else if (!config) {
 		config = cJSON_CreateObject();
+	}
 	own = cJSON_GetObjectItem(options, "config");
 	cJSON_ArrayForEach(item, own)
 	{
@@ -63,6 +98,8 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 		cJSON_AddItemToObject(config, item->string,
 				      cJSON_Duplicate(item, true));
 	}
+	if (!strcmp(c->agent.driver, "exec") || !strcmp(c->agent.driver, "acp"))
+		add_seed(config, options);
 	json_add(&b, config);
 	c->config = arena_text(&c->arena, b.p);
 	c->reply = object_text(c, cJSON_GetObjectItem(options, "reply"));
@@ -89,10 +126,33 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
  * and worker/workspace/bootstrap.h. */
 static void make_contract(struct claim *c, const cJSON *spec)
 {
+	if (c->run.command)
+		return; /* it is not the agent that works */
 	c->artifacts = object_text(
 		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
 	c->bootstrap = object_text(
 		c, cJSON_GetObjectItemCaseSensitive(spec, "bootstrap"));
+}
+
+static int claim_children(struct claim *c, const cJSON *spec, struct err *e)
+{
+	struct child_limits l;
+
+	if (child_limits_read(&l, spec, e))
+		return -1;
+	c->has_children = l.allowed;
+	return 0;
+}
+
+static int claim_messages(struct claim *c, const cJSON *spec, struct err *e)
+{
+	struct run_address to = {c->run.id, c->run.agent, c->run.session};
+
+	if (agent_receives(&c->agent, spec) &&
+	    run_message_offer(c->sup, &to, e) < 0)
+		return -1;
+	return run_message_pending(c->sup, c->run.id, &c->arena, &c->messages,
+				   e);
 }
 
 /* The run may write to the files of its attachments. They are created again,
@@ -153,7 +213,7 @@ static int make_config_digest(struct claim *c, const struct msg_start *start,
 	m.u.start.attempt = m.u.start.grace_ms = 0;
 	/* the first run of an agent creates the file */
 	m.u.start.schema_version = 0;
-	m.u.start.prompt_key = m.u.start.reply = NULL;
+	m.u.start.prompt_key = m.u.start.reply = m.u.start.messages = NULL;
 	m.u.start.run_timeout_ms = m.u.start.idle_timeout_ms = OPT_NONE;
 	if (msg_encode(&m, &b, e)) {
 		buf_fini(&b);
@@ -194,6 +254,7 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 		.fork_db = c->fork_db,
 		.is_ephemeral = c->workspace.ephemeral ? 1 : OPT_NONE,
 		.is_shared = c->workspace.share ? 1 : OPT_NONE,
+		.markers = conf->agent_markers > 0,
 		.session_workspace = c->names_workspace ? NULL
 							: c->session_workspace,
 		.artifacts = c->artifacts,
@@ -209,6 +270,8 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 		.run_timeout_ms = c->run.run_timeout_ms,
 		.idle_timeout_ms = c->run.idle_timeout_ms,
 		.output_max = OPT_NONE,
+		.messages = c->messages,
+		.has_children = c->has_children ? 1 : OPT_NONE,
 		.diagnostics = conf->agent_diagnostics
 				       ? conf->agent_diagnostics_rows
 				       : 0,
@@ -249,6 +312,10 @@ static int prepare_start(struct claim *c, const char **reject, struct err *e)
 	rc = make_config(c, spec, e) ? -1 : claim_workspace(c, spec, e);
 	if (!rc)
 		rc = make_sandbox(c, spec, e);
+	if (!rc)
+		rc = claim_children(c, spec, e);
+	if (!rc)
+		rc = claim_messages(c, spec, e);
 	if (!rc)
 		make_contract(c, spec);
 	cJSON_Delete(spec);

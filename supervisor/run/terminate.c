@@ -290,12 +290,12 @@ void record_worker_pid(struct active_run *l)
 		.boot_id = l->sup->boot_id,
 		.cgroup = strcmp(l->cgroup, l->id) ? l->cgroup : NULL,
 	};
-	struct sandbox_set_pid_in box = {l->id, l->pid, clock_now()};
+	struct sandbox_set_pid_in sandbox = {l->id, l->pid, clock_now()};
 	struct err e;
 
 	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0 ||
-	    sql_exec(l->sup->db, Q_SANDBOX_SET_PID, &box, &e) < 0)
+	    sql_exec(l->sup->db, Q_SANDBOX_SET_PID, &sandbox, &e) < 0)
 		log_error(LT("msg", "cannot record the pid of a worker"),
 			  LT("run", l->id), LT("error", e.text));
 }

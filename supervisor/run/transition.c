@@ -1,4 +1,5 @@
 #include "supervisor/run/internal.h"
+#include "supervisor/run/worker_request.h"
 
 #include "lib/base/backoff.h"
 #include "lib/base/clock.h"
@@ -99,15 +100,19 @@ int transition_apply(struct active_run *l, enum run_event event,
 	req.pending_state = l->pending_state;
 	req.reason = l->reason;
 	req.detail = l->detail;
-	if (run_move(l->sup->db, &req, e))
+	if (run_change_state(l->sup->db, &req, e))
 		return -1;
 	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
 	    (run_sandbox_drop(l, e) || idle_end_run(l, e)))
 		return -1;
 	l->state = st.to;
+	if (run_state_is_over(st.to))
+		waiting_check_later(l->sup);
 	if (mark_file && run_state_is_over(st.to))
 		txn_on_commit(&l->sup->txn, mark_ended, NULL);
 	effect_defer(l, st.effect);
+	if (run_state_is_over(st.to))
+		send_hint(l->sup, &(struct hint){.kind = HINT_RUN_ENDED});
 	return 0;
 }
 
@@ -147,7 +152,10 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 	if (txn_begin(&s->txn, e))
 		return -1;
 	s->runs->schedule = s->runs->alarm_stale = s->host_changed = true;
-	return run_move(s->db, &req, e);
+	waiting_check_later(s);
+	if (run_state_is_over(st.to))
+		send_hint(s, &(struct hint){.kind = HINT_RUN_ENDED});
+	return run_change_state(s->db, &req, e);
 }
 
 /* How often a run is queued again because its worker did not start. */

@@ -142,12 +142,12 @@ static void copy_home(void)
 	snprintf(home.root, sizeof home.root, "%s/h", dir.path);
 }
 
-static int64_t count_rows(struct sql *db, const char *ask)
+static int64_t count_rows(struct sql *db, const char *query)
 {
 	struct err e;
 	int64_t n = -1;
 
-	if (sql_script_i64(db, ask, &n, &e))
+	if (sql_script_i64(db, query, &n, &e))
 		fail_msg("%s", e.text);
 	return n;
 }

@@ -1,6 +1,6 @@
 /*
  * A worker is killed after it wrote its last commit to the log and before it
- * published it. Nobody sees the commit, but the next recovery of the log does,
+ * published it. No reader sees the commit, but the next recovery of the log does,
  * unless the file was fenced.
  */
 #include "tests/support/agent.h"
@@ -34,7 +34,7 @@ static const char *path(void)
 	return temp_join(&dir, "agent.sqlite");
 }
 
-static int gate[2];
+static int barrier[2];
 static pid_t worker;
 
 /* Waits for a byte, then ends the run and dies at the n-th write or sync. */
@@ -46,7 +46,7 @@ static void be_the_worker(int n)
 	struct err e;
 	char byte;
 
-	if (read(gate[0], &byte, 1) != 1 ||
+	if (read(barrier[0], &byte, 1) != 1 ||
 	    agent_file_open(&f, path(), NULL, 0, &e) ||
 	    writer_open(&w, &f, "s", &who, &e))
 		_exit(3);
@@ -64,7 +64,7 @@ static void begin_with_worker(struct agent_file *f, int n)
 	struct err e;
 
 	temp_make(&dir);
-	assert_int_equal(pipe(gate), 0);
+	assert_int_equal(pipe(barrier), 0);
 	worker = n ? fork() : -1;
 	if (worker == 0)
 		be_the_worker(n);
@@ -77,7 +77,7 @@ static bool let_it_die(void)
 {
 	int status;
 
-	assert_int_equal(write(gate[1], "x", 1), 1);
+	assert_int_equal(write(barrier[1], "x", 1), 1);
 	assert_int_equal(waitpid(worker, &status, 0), worker);
 	assert_true(WIFEXITED(status));
 	assert_true(WEXITSTATUS(status) == 0 ||
@@ -103,8 +103,8 @@ static void end_with_worker(struct agent_file *f)
 {
 	test_integrity(f);
 	agent_file_close(f);
-	close(gate[0]);
-	close(gate[1]);
+	close(barrier[0]);
+	close(barrier[1]);
 	temp_remove(&dir);
 }
 

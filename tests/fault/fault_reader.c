@@ -94,7 +94,7 @@ static int count_item(void *arg, const struct tail *t,
 	return 0;
 }
 
-/* Everything since the last look; opened anew half of the time. */
+/* Everything since the last read; half of the time after opening again. */
 static void read_on(struct tail *t, struct agent_file *f, int *seen, int turn)
 {
 	struct err e = {0};

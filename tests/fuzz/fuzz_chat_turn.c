@@ -1,6 +1,6 @@
 /*
  * Any bytes as the stream of a model's server, through the parser of events: the
- * answer is whole or refused; every call has a name or is nobody's;
+ * answer is whole or refused; every call has a name or is ignored;
  * what was told to grow is what is there; arguments are an object or an
  * error with words.
  */

@@ -75,9 +75,9 @@ static void store(const struct inbound_message *m, const char *id,
 		  struct arena *a)
 {
 	struct media_limits limits = {256, 512, 4096};
-	struct conversation_key talk = {"local",   m->peer,
-					m->sender, m->kind,
-					m->title,  m->agent ? m->agent : ""};
+	struct conversation_key key = {"local",   m->peer,
+				       m->sender, m->kind,
+				       m->title,  m->agent ? m->agent : ""};
 	struct inbound_row row = {.id = id,
 				  .channel = "local",
 				  .external_id = m->external_id,
@@ -100,7 +100,7 @@ static void store(const struct inbound_message *m, const char *id,
 	require(limits.all >= 0 && limits.room >= 0);
 	json_add(&body, m->body);
 	row.body = body.p;
-	require(conversation_open(db, &talk, 1, &conversation, a, &e) == 0);
+	require(conversation_open(db, &key, 1, &conversation, a, &e) == 0);
 	require(conversation.session && strlen(conversation.session) < 257);
 	row.conversation = conversation.id;
 	require(sql_exec(db, Q_INBOUND_ADD, &row, &e) == 1);

@@ -8,25 +8,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct heard {
+struct received {
 	int asks, replies;
 };
 
-static int take_ask(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int take_request(struct rpc *r, const struct rpc_request *request,
+			struct err *e)
 {
-	struct heard *h = r->owner;
+	struct received *h = r->owner;
 
 	(void)e;
 	h->asks++;
-	if (ask->id)
-		rpc_answer(r, ask->id, "{}");
+	if (request->id)
+		rpc_answer(r, request->id, "{}");
 	return 0;
 }
 
 static int take_reply(struct rpc *r, const struct rpc_reply *reply,
 		      struct err *e)
 {
-	struct heard *h = r->owner;
+	struct received *h = r->owner;
 
 	(void)e;
 	require(reply->result || reply->message);
@@ -53,9 +54,10 @@ static int check_message_line(void *arg, const struct line *line, struct err *e)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct rpc_method methods[] = {
-		{"session/update", false, take_ask}, {"ask", true, take_ask}};
+		{"session/update", false, take_request},
+		{"ask", true, take_request}};
 	struct buf out = BUF_MAX(64u << 20);
-	struct heard h = {0};
+	struct received h = {0};
 	struct lines sent;
 	struct rpc r;
 	struct err e;

@@ -118,15 +118,15 @@ void test_integrity(struct agent_file *f)
 {
 	struct arena a = {0};
 	struct err e = {0};
-	const char *said = "";
+	const char *answer = "";
 	int64_t broken = -1;
 
-	if (sql_script_text(f->db, "PRAGMA integrity_check", &a, &said, &e) ||
+	if (sql_script_text(f->db, "PRAGMA integrity_check", &a, &answer, &e) ||
 	    sql_script_i64(f->db,
 			   "SELECT count(*) FROM pragma_foreign_key_check",
 			   &broken, &e))
 		fail_msg("%s", e.text);
-	assert_string_equal(said, "ok");
+	assert_string_equal(answer, "ok");
 	assert_int_equal(broken, 0);
 	arena_fini(&a);
 }

@@ -186,6 +186,24 @@ static int count_descriptors(void)
 	return n;
 }
 
+/* Programs that open it for writing would wait for us. */
+static int lease_on(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -1 : fcntl(fd, F_SETLEASE, F_RDLCK);
+
+	(void)close_fd(fd);
+	return rc;
+}
+
+static int lease_own(void)
+{
+	return close_fd(open("leased", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) <
+			       0
+		       ? -1
+		       : lease_on("leased");
+}
+
 static int watch_path(const char *path)
 {
 	int fd = inotify_init1(IN_CLOEXEC);

@@ -1,6 +1,6 @@
 /*
  * LD_PRELOAD: adds the seconds that are in the file $FAKE_CLOCK to
- * CLOCK_REALTIME, as if somebody had set the system's clock.
+ * CLOCK_REALTIME, as if the system's clock had been set.
  */
 #include <dlfcn.h>
 #include <stdio.h>

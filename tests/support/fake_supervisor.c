@@ -2,7 +2,7 @@
  * A supervisor for tests of the worker: listens on a socket, prints every
  * message that comes as a line of JSON, accepts and acknowledges reports, and
  * sends what it reads on stdin ("RUN {command}") to the worker of that run as
- * soon as it waits for one. "silent" makes it answer nothing any more, "refuse"
+ * soon as it waits for one. "silent" makes it stop answering, "refuse"
  * refuse everybody, "reset RUN" forget a wait that went with its connection.
  */
 #include "ipc/server.h"

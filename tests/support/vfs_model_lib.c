@@ -150,7 +150,7 @@ static long set_times(struct vfs *v, const char *path, const struct step *s)
 	return a.modified / 1000000000 * 1000 + a.modified % 1000;
 }
 
-/* The kernel refuses user attributes on a pipe by itself. */
+/* The kernel itself rejects user attributes on a pipe. */
 static long attribute(struct vfs *v, const char *path, const struct step *s)
 {
 	const char *name = step_attribute(s);

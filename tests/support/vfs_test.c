@@ -48,7 +48,8 @@ static void check_refs(struct sql *db)
 	static const char named[] =
 		"WITH named(b) AS (SELECT blob FROM vfs_inode UNION ALL "
 		"SELECT blob FROM vfs_chunk UNION ALL SELECT blob FROM "
-		"vfs_undo_inode UNION ALL SELECT blob FROM vfs_undo_chunk), "
+		"vfs_undo_inode UNION ALL SELECT blob FROM vfs_undo_chunk "
+		"UNION ALL SELECT blob FROM vfs_copied), "
 		"refs(b, n) AS (SELECT b, count(*) FROM named WHERE b IS NOT "
 		"NULL GROUP BY b) ";
 	char q[1024];

@@ -11,6 +11,7 @@ import os
 import random
 import sqlite3
 import subprocess
+import sys
 import time
 
 from ledger import Ledger
@@ -63,6 +64,10 @@ class Client:
 
     def verify(self):
         """While nothing runs."""
+
+    def is_settled(self):
+        """After the last round, while skepd runs: has everything happened?"""
+        return True
 
     def verify_end(self):
         """After the last round, when all runs have ended."""
@@ -328,7 +333,8 @@ class Deliveries(Client):
 
     def verify(self):
         stored = {}
-        for body, in self.rows(None, "SELECT body FROM delivery"):
+        for body, in self.rows(None, "SELECT body FROM delivery WHERE"
+                               " channel = 'hook'"):
             text = json.loads(body)["text"]
             key = text.split()[0]
             if key in stored:
@@ -345,6 +351,53 @@ class Deliveries(Client):
             if self.ledger.allowed(key) != [None] and len(ids.get(key, ())) != 1:
                 self.ledger.findings.append("deliveries: %s arrived under ids %s"
                                             % (key, ids.get(key)))
+
+
+class Plugins(Client):
+    """Messages that go out and come in through a plugin, which is killed as well:
+    each goes out once, and each becomes one inbound message."""
+    weight = 2
+
+    def prepare(self):
+        import plugin_lib
+        self.outbox, self.inbox = (self.home.dir / n for n in ("out", "in"))
+        self.inbox.touch()
+        plugin_lib.plugin(self.host, "plug", sys.executable, "-SI",
+                          plugin_lib.EXAMPLES / "mailbox.py", backoff=20,
+                          attempts=1000, agent="red", outbox=str(self.outbox),
+                          inbox=str(self.inbox))
+
+    def act(self):
+        key = "p%d" % self.next()
+        if self.number % 3 == 0:
+            with open(self.inbox, "a") as f:
+                f.write(json.dumps({"id": key, "sender": "s", "text": "[]"}) + "\n")
+            self.ledger.acknowledge(self.ledger.try_(key, "in"))
+            return
+        text = key + " " + "y" * any_size(self.rng, 1 << 12)
+        entry = self.ledger.try_(key, text)
+        if self.http("POST", "/v1/deliveries", {
+                "channel": "plug", "conversation": "c%d" % (self.number % 7),
+                "key": key, "body": {"text": text}}):
+            self.ledger.acknowledge(entry)
+
+    def is_settled(self):
+        [(came,)] = self.rows(None, "SELECT count(*) FROM inbound WHERE"
+                              " channel = 'plug'")
+        return came >= len(self.inbox.read_text().splitlines())
+
+    def verify_end(self):
+        sent, came = {}, {}
+        for line in self.outbox.read_text().splitlines():
+            text = json.loads(line)["text"]
+            sent.setdefault(text.split(" ")[0], []).append(text)
+        for key, in self.rows(None, "SELECT external_id FROM inbound WHERE"
+                              " channel = 'plug'"):
+            came.setdefault(key, []).append("in")
+        for key in self.ledger.keys():
+            got = sent.get(key, []) + came.get(key, [])
+            self.ledger.find(key, "twice: %s" % got if len(got) > 1 else
+                             got[0] if got else None)
 
 
 class Messages(Client):
@@ -514,5 +567,5 @@ class Upkeep(Client):
             ("session", "search", "x", "--agent", "blue")]))
 
 
-ALL = [Runs, Events, Patches, Puts, Imports, Approvals, Deliveries, Messages,
-       Artifacts, Mounts, Deletes, Upkeep]
+ALL = [Runs, Events, Patches, Puts, Imports, Approvals, Deliveries, Plugins,
+       Messages, Artifacts, Mounts, Deletes, Upkeep]

@@ -5,7 +5,7 @@ what was acknowledged with what the files hold.
   tests/torture/torture.py [--bin DIR] [--minutes N] [--seed N] [--keep]
 
 A run has rounds. In each, clients work for some seconds while workers, the
-spawner, skepd, mounts and commands are killed with SIGKILL at random moments. At the
+spawner, skepd, mounts, plugin shims and commands are killed with SIGKILL at random moments. At the
 end of a round everything is stopped, in order or by SIGKILL of all processes
 at once; then stock sqlite3 checks a copy of every database, as after a crash
 of all processes, and each client compares its ledger. The same seed gives the
@@ -39,7 +39,7 @@ class Torture:
     def __init__(self, home, seed):
         self.home, self.seed = home, seed
         self.host = Host(home, CONFIG)
-        self.host.patience = 20
+        self.host.timeout = 20
         self.rng = random.Random(seed)
         self.lock = threading.Lock()
         self.starting = threading.Lock()
@@ -146,7 +146,8 @@ class Torture:
             what = self.rng.choices(
                 [lambda: self.kill_one("skep-worker"), self.kill_command,
                  lambda: self.kill_one("skep-spawner"), self.kill_skepd,
-                 self.kill_mount], [10, 10, 1, 3, 2])[0]
+                 self.kill_mount, lambda: self.kill_one("skep-plugin")],
+                [10, 10, 1, 3, 2, 2])[0]
             what()
             died = self.host.process.poll()
             if died is not None:
@@ -230,6 +231,8 @@ class Torture:
     def finish(self):
         """Lets all runs end, and compares once more."""
         self.start()
+        lib.eventually(lambda: all(c.is_settled() for c in self.clients), 120,
+                       "the rest of the messages")
         for key, in self.home.query(self.home.control, "SELECT id FROM run WHERE"
                                     " ended_at IS NULL"):
             try:

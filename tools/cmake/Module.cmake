@@ -59,8 +59,8 @@ endif()
 
 # module(NAME FOLDERS ... FILES ... WITHOUT ... USES ...): one static library of the
 # .c files in FOLDERS (not below them), less those in WITHOUT, and of FILES. Each
-# header among them is proven to compile alone by the target
-# all_verify_interface_header_sets.
+# X.h among them is proven to compile alone by X.c, which includes it first
+# (tools/check_deps.sh), or else by the target all_verify_interface_header_sets.
 function(module NAME)
 	cmake_parse_arguments(M "" "" "FOLDERS;FILES;WITHOUT;USES" ${ARGN})
 	set(files ${M_FILES})
@@ -77,10 +77,22 @@ function(module NAME)
 	list(FILTER sources INCLUDE REGEX "\\.c$")
 	set(headers ${files})
 	list(FILTER headers INCLUDE REGEX "\\.h$")
+	set(alone ${headers})
+	foreach(source ${sources})
+		string(REGEX REPLACE "c$" "h" own ${source})
+		list(REMOVE_ITEM alone ${own})
+	endforeach()
 	add_library(${NAME} STATIC ${sources})
+	if(alone)
+		list(REMOVE_ITEM headers ${alone})
+		target_sources(${NAME} PUBLIC FILE_SET alone TYPE HEADERS
+			BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${alone})
+		set_target_properties(${NAME} PROPERTIES
+			VERIFY_INTERFACE_HEADER_SETS ON
+			INTERFACE_HEADER_SETS_TO_VERIFY alone)
+	endif()
 	target_sources(${NAME} PUBLIC FILE_SET HEADERS
 		BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
-	set_target_properties(${NAME} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 	target_include_directories(${NAME} PUBLIC ${PROJECT_SOURCE_DIR})
 	target_link_libraries(${NAME} PUBLIC ${M_USES} strict)
 endfunction()

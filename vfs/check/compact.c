@@ -160,10 +160,10 @@ static int find_equal(struct work *w, size_t i, int64_t *first, struct err *e)
 static int dedup_in(struct work *w, struct err *e)
 {
 	static const unsigned after[] = {
-		Q_VFS_DEDUP_INODES,       Q_VFS_DEDUP_CHUNKS,
-		Q_VFS_DEDUP_UNDO_INODES,  Q_VFS_DEDUP_UNDO_CHUNKS,
-		Q_VFS_REPAIR_SHARE,       Q_VFS_REPAIR_SHARE_ONE,
-		Q_VFS_REPAIR_BLOB_UNUSED,
+		Q_VFS_DEDUP_INODES,      Q_VFS_DEDUP_CHUNKS,
+		Q_VFS_DEDUP_UNDO_INODES, Q_VFS_DEDUP_UNDO_CHUNKS,
+		Q_VFS_DEDUP_COPIED,      Q_VFS_REPAIR_SHARE,
+		Q_VFS_REPAIR_SHARE_ONE,  Q_VFS_REPAIR_BLOB_UNUSED,
 	};
 
 	for (size_t i = 0; i < w->n; i++) {

@@ -58,7 +58,8 @@ static int need_file(const struct node *n, struct err *e)
 	if (S_ISREG(n->mode))
 		return 0;
 	return err_set(e, S_ISDIR(n->mode) ? ERR_ISDIR : ERR_USAGE,
-		       "%s is not a regular file", quoted(n->name).text);
+		       "%s is not a regular file",
+		       *n->name ? quoted(n->name).text : "/");
 }
 
 ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,

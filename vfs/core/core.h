@@ -28,8 +28,16 @@ struct vfs {
 	int64_t ns;   /* namespace id */
 	int64_t snap; /* the open snapshot, 0: the live tree */
 	int64_t snap_next_ino;
+	/* The snapshot from which a fork reads directories; 0: it has all. */
+	int64_t source;
+	struct node_refs read; /* directories that were read */
 	char *name, *who, *base;
-	char *run;   /* that created it, or NULL */
+	char *run; /* that created it, or NULL */
+	struct {
+		int64_t run, turn; /* OPT_NONE: no run */
+		char *tool;
+		int64_t follow; /* the row that says what it does, or 0 */
+	} author;               /* of changes */
 	int base_fd; /* the host directory, opened at first use; -1 */
 	struct {
 		int64_t ino; /* 0: none is open */
@@ -43,9 +51,12 @@ struct vfs {
 	bool reading; /* vfs_begin_read is open */
 	/* Valid within a write transaction: */
 	uint32_t generation;   /* of the file, when these were read */
+	uint64_t commits;      /* of the connection, after our last one */
 	int64_t keep;          /* newest snapshot: before-images are for it */
 	int64_t keep_next_ino; /* nodes from this number on are newer than it */
-	int64_t next_ino;
+	int64_t next_ino;      /* 0: not known */
+	int64_t next_lower;    /* of nodes of the lower directory */
+	bool filling;          /* such a node is being added */
 	struct vfs_usage usage;
 	bool quota, usage_changed;
 	struct vfs_usage usage_before; /* at the start of a call in a batch */
@@ -66,6 +77,7 @@ struct vfs {
 	struct node_refs held;
 	struct node_refs orphans; /* nameless nodes that this process has open:
 				   * 1, or 2 if there is a row */
+	int64_t own_start; /* of this process, once it was needed: orphan.c */
 	uint8_t *chunk, *packed, *work; /* room for one chunk each */
 	struct sql_blob *direct;        /* blob.c; while it reads */
 };
@@ -156,6 +168,11 @@ int journal_times(struct vfs *v, const struct node *n,
 int quota_recount(struct vfs *v, struct err *e);
 int ns_add_root(struct vfs *v, struct err *e);
 int ns_check_free(struct sql *db, const char *name, struct err *e);
+/* vfs_destroy, also of a hidden one. */
+int ns_destroy(struct sql *db, const char *name, struct err *e);
+/* Prefix of the name of a namespace that vfs_fork_across fills: "PID-START"
+ * follows, the process. */
+#define VFS_COPY ".copy-"
 
 /* vfs/snapshot/snapshot.c, vfs/snapshot/rollback.c */
 int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e);

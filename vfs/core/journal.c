@@ -1,3 +1,4 @@
+#include "vfs/core/journal.h"
 #include "vfs/core/core.h"
 
 #include "lib/base/clock.h"
@@ -5,7 +6,7 @@
 int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 		struct err *e)
 {
-	struct vfs_journal_row row = {
+	struct vfs_journal_add_in row = {
 		.ns = v->ns,
 		.op = op,
 		.dir = at.dir,
@@ -13,6 +14,9 @@ int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 		.ino = ino,
 		.who = v->who,
 		.at = clock_now_ns(),
+		.run = v->author.run,
+		.turn = v->author.turn,
+		.tool = v->author.tool,
 	};
 	struct vfs_number old;
 
@@ -64,6 +68,9 @@ int vfs_changes(struct vfs *v, int64_t seq, int max, struct vfs_change **out,
 			.ino = rows[i].ino,
 			.who = rows[i].who,
 			.at = rows[i].at,
+			.run = rows[i].run,
+			.turn = rows[i].turn,
+			.tool = rows[i].tool,
 		};
 	return n;
 }

@@ -30,6 +30,10 @@ struct vfs_change {
 	int64_t ino;
 	const char *who;
 	int64_t at; /* nanoseconds since 1970 */
+	/* The run that made it, or NULL; what it was doing. */
+	const char *run;
+	int64_t turn; /* or OPT_NONE */
+	const char *tool;
 };
 
 /* Up to max rows after seq, oldest first, as an array in the arena: how many,

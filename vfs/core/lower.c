@@ -213,11 +213,20 @@ static int fill_from(struct vfs *v, struct node *dir, const char *path,
 	return rc;
 }
 
+/* Before-images of the directory, from a time when it was not read yet. */
+static int fill_snapshots(struct vfs *v, const struct node *dir,
+			  int64_t subdirs, struct err *e)
+{
+	struct vfs_undo_filled_in in = {id_of(v, dir->ino), subdirs};
+
+	return sql_exec(v->db, Q_VFS_UNDO_FILLED, &in, e) < 0 ? -1 : 0;
+}
+
 static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 {
 	struct arena mem = {0};
 	struct vfs_lower_row host;
-	int64_t keep = v->keep;
+	int64_t keep = v->keep, before;
 	int rc = -1;
 
 	/* another process may have been faster */
@@ -225,21 +234,27 @@ static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 		return -1;
 	if (!(dir->flags & NODE_UNSEEN))
 		return 0;
-	v->keep = 0; /* reading is not a change */
+	v->keep = 0;       /* reading is not a change */
+	v->next_lower = 0; /* another view of the namespace may have read too */
+	v->filling = true;
 	dir->flags &= ~NODE_UNSEEN;
+	before = dir->nlink;
 	if (!lower_get(v, dir->ino, &host, &mem, e))
 		rc = fill_from(v, dir,
 			       arena_textn(&mem, host.path.p, host.path.n), e);
 	if (rc == 0)
 		rc = node_save(v, dir, e);
 	v->keep = keep;
+	v->filling = false;
+	if (rc == 0)
+		rc = fill_snapshots(v, dir, dir->nlink - before, e);
 	arena_fini(&mem);
 	return rc;
 }
 
 /* Also called in the middle of reads: then the read transaction is
  * suspended. */
-int lower_fill(struct vfs *v, struct node *dir, struct err *e)
+static int fill_live(struct vfs *v, struct node *dir, struct err *e)
 {
 	bool was_reading = v->reading;
 	int rc;
@@ -254,6 +269,20 @@ int lower_fill(struct vfs *v, struct node *dir, struct err *e)
 		return -1;
 	v->reading = was_reading;
 	return rc;
+}
+
+/* What is read is a part of all snapshots: schema/agent/vfs_id.h. */
+int lower_fill(struct vfs *v, struct node *dir, struct err *e)
+{
+	int64_t snap = v->snap;
+	int rc;
+
+	v->snap = 0;
+	rc = fill_live(v, dir, e);
+	v->snap = snap;
+	if (rc || !snap)
+		return rc;
+	return node_get(v, dir->ino, dir, e);
 }
 
 int lower_fill_all(struct vfs *v, struct err *e)
@@ -447,7 +476,7 @@ int lower_reset(struct vfs *v, struct err *e)
 	while (v->keep)
 		if (snapshot_drop(v, v->keep, e))
 			return -1;
-	v->next_ino = 0;
+	v->next_ino = v->next_lower = 0;
 	if (range_drop(v, &range, e))
 		return -1;
 	lower_close(v);

@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "vfs/core/fork_fill.h"
 #include "vfs/core/lower.h"
 
 #include <inttypes.h>
@@ -27,8 +28,12 @@ int ns_add_root(struct vfs *v, struct err *e)
 		.blob = OPT_NONE,
 		.lower_size = OPT_NONE,
 	};
+	int rc;
 
-	if (node_add(v, &root, NULL, e))
+	v->filling = v->base != NULL;
+	rc = node_add(v, &root, NULL, e);
+	v->filling = false;
+	if (rc)
 		return -1;
 	return v->base ? lower_root(v, &root, e) : 0;
 }
@@ -93,6 +98,8 @@ static int destroy_in(struct vfs *v, struct err *e)
 	struct vfs_range range = range_of(v->ns);
 	struct vfs_key key = {.id = v->ns};
 
+	if (fork_forget_source(v, e))
+		return -1;
 	while (v->keep)
 		if (snapshot_drop(v, v->keep, e))
 			return -1;
@@ -102,7 +109,7 @@ static int destroy_in(struct vfs *v, struct err *e)
 	return sql_exec(v->db, Q_VFS_NS_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-static int destroy(struct sql *db, const char *name, struct err *e)
+int ns_destroy(struct sql *db, const char *name, struct err *e)
 {
 	struct vfs *v;
 	int rc;
@@ -123,38 +130,22 @@ static int destroy(struct sql *db, const char *name, struct err *e)
 
 int vfs_destroy(struct sql *db, const char *name, struct err *e)
 {
-	return text_check_name("the namespace", name, e) ? -1
-							 : destroy(db, name, e);
-}
-
-int vfs_gc(struct sql *db, struct err *e)
-{
-	struct vfs_ns_dropped_row row;
-	struct arena mem = {0};
-	int n = 0, found;
-
-	while ((found = sql_get(db, Q_VFS_NS_DROPPED, NULL, &row, &mem, e)) >
-	       0) {
-		/* another process may be as fast */
-		if (destroy(db, row.name, e) && e->code != ERR_NOTFOUND) {
-			found = -1;
-			break;
-		}
-		n++;
-		arena_reset(&mem);
-	}
-	arena_fini(&mem);
-	return found < 0 ? -1 : n;
+	return text_check_name("the namespace", name, e)
+		       ? -1
+		       : ns_destroy(db, name, e);
 }
 
 static int untouched_in(struct vfs *v, struct err *e)
 {
+	struct vfs_key key = {.id = v->ns};
+	struct vfs_number snaps;
 	struct node root;
 	int any;
 
-	if (tx_refresh(v, e) || node_get(v, VFS_ROOT, &root, e))
+	if (tx_refresh(v, e) || node_get(v, VFS_ROOT, &root, e) ||
+	    sql_get(v->db, Q_VFS_SNAP_COUNT, &key, &snaps, NULL, e) < 0)
 		return -1;
-	if (v->keep || (v->base && !(root.flags & NODE_UNSEEN)))
+	if (snaps.n || (v->base && !(root.flags & NODE_UNSEEN)))
 		return 0;
 	any = dentry_any(v, VFS_ROOT, e);
 	return any < 0 ? -1 : !any;
@@ -169,7 +160,9 @@ int vfs_is_untouched(struct vfs *v, struct err *e)
 
 static int over(const char *what, int64_t max, struct err *e)
 {
-	return err_set(e, ERR_QUOTA, "the quota of %" PRId64 " %s is used up",
+	return err_set(e, ERR_QUOTA,
+		       "the quota of the namespace, %" PRId64
+		       " %s, is exhausted",
 		       max, what);
 }
 
@@ -211,7 +204,7 @@ static int count_usage(struct vfs *v, struct vfs_usage *out, struct err *e)
 		return -1;
 	out->bytes = row.bytes;
 	out->files = row.files;
-	return 0;
+	return fork_add_usage(v, out, e);
 }
 
 static int usage_in(struct vfs *v, struct vfs_usage *out, struct err *e)
@@ -251,7 +244,7 @@ static int quota_in(struct vfs *v, int64_t max_bytes, int64_t max_files,
 	struct vfs_usage now;
 	struct vfs_ns_quota_in row = {v->ns, max_bytes, max_files, 0, 0};
 
-	if (count_usage(v, &now, e))
+	if (fork_complete(v, e) || count_usage(v, &now, e))
 		return -1;
 	row.bytes = now.bytes;
 	row.files = now.files;

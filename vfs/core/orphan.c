@@ -27,6 +27,15 @@ static bool is_alive(const struct vfs_owner *o)
 	       process_is_alive(&m);
 }
 
+/* Of this process: a handle is not used after a fork. A mount needs it with
+ * every commit that has removed files. */
+static int64_t own_start(struct vfs *v)
+{
+	if (!v->own_start)
+		v->own_start = start_of(getpid());
+	return v->own_start;
+}
+
 static int log_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
 		      struct err *e)
 {
@@ -72,7 +81,7 @@ int orphans_write(struct vfs *v, struct err *e)
 
 	if (v->orphans.n == 0)
 		return 0;
-	me.start = start_of(me.pid);
+	me.start = own_start(v);
 	for (size_t i = 0; (ino = node_refs_next(&v->orphans, &i));) {
 		if (node_refs_count(&v->orphans, ino) > 1)
 			continue;

@@ -138,7 +138,7 @@ static int last_step(struct walk *w, const char *name, unsigned follow,
 		return 0;
 	/* the walk used names of directories: nothing to explain */
 	found = node_child(w->v, at, &w->node, e);
-	if (found == 0 && w->v->base) {
+	if (found == 0 && (w->v->base || w->v->source)) {
 		found = node_lookup(w->v, at, &w->node, &why) == 0;
 		if (!found && why.code != ERR_NOTFOUND) {
 			*e = why;
@@ -257,7 +257,8 @@ static int read_file_in(struct vfs *v, const char *path, struct buf *out,
 		return missing(path, e);
 	if (!S_ISREG(w->node.mode))
 		return err_set(e, S_ISDIR(w->node.mode) ? ERR_ISDIR : ERR_USAGE,
-			       "%s is not a regular file", quoted(path).text);
+			       "%s is not a regular file",
+			       *path ? quoted(path).text : "/");
 	return read_whole(v, &w->node, out, e);
 }
 
@@ -334,8 +335,11 @@ static int check_etag(const struct walk *w, const struct job *j, struct err *e)
 	}
 	if (!strcmp(have, j->put->if_etag))
 		return 0;
+	if (!*have)
+		return err_set(e, ERR_STALE, "%s does not exist any longer",
+			       quoted(j->path).text);
 	return err_set(e, ERR_STALE, "%s has changed; its etag is now %s",
-		       quoted(j->path).text, *have ? have : "not there");
+		       quoted(j->path).text, have);
 }
 
 static struct vfs_new new_file(mode_t mode)

@@ -1,3 +1,4 @@
+#include "vfs/core/rows.h"
 #include "vfs/core/core.h"
 
 #include "lib/base/clock.h"
@@ -100,6 +101,8 @@ int ino_peek(struct vfs *v, int64_t *out, struct err *e)
 	struct vfs_number max;
 
 	if (v->next_ino == 0) {
+		if (v->base)
+			range.lo += INO_OWN;
 		/* the record of a host file is kept after its deletion */
 		if (sql_get(v->db, v->base ? Q_VFS_LOWER_MAX : Q_VFS_INODE_MAX,
 			    &range, &max, NULL, e) < 0)
@@ -112,8 +115,30 @@ int ino_peek(struct vfs *v, int64_t *out, struct err *e)
 	return 0;
 }
 
+/* Snapshots may have been taken before: a number that one of them uses is not
+ * free. The record of a host file is kept after its deletion. */
+static int new_lower_ino(struct vfs *v, int64_t *out, struct err *e)
+{
+	struct vfs_range range = range_of(v->ns);
+	struct vfs_number max;
+
+	range.hi = range.lo + INO_OWN;
+	if (v->next_lower == 0) {
+		if (sql_get(v->db, Q_VFS_LOWER_MAX, &range, &max, NULL, e) < 0)
+			return -1;
+		v->next_lower = (max.n & INO_MASK) + 1;
+	}
+	*out = v->next_lower++;
+	if (*out >= INO_OWN)
+		return err_set(e, ERR_FULL,
+			       "the namespace has no inode numbers left");
+	return 0;
+}
+
 static int new_ino(struct vfs *v, int64_t *out, struct err *e)
 {
+	if (v->filling)
+		return new_lower_ino(v, out, e);
 	if (ino_peek(v, out, e))
 		return -1;
 	if (v->next_ino++ > INO_MASK)
@@ -124,12 +149,12 @@ static int new_ino(struct vfs *v, int64_t *out, struct err *e)
 
 int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 {
-	struct vfs_inode_add_in row;
+	struct vfs_inode_new row;
 
 	if (new_ino(v, &n->ino, e))
 		return -1;
 	track(v, n->ino);
-	row = (struct vfs_inode_add_in){
+	row = (struct vfs_inode_new){
 		.id = id_of(v, n->ino),
 		.mode = n->mode,
 		.nlink = n->nlink,

@@ -3,6 +3,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/shape.h"
+#include "schema/agent/vfs_id.h"
 #include "vfs/core/node.h"
 #include "vfs/core/vfs.h"
 
@@ -15,9 +16,6 @@
  * about snapshots; and it reads either the live tree or a snapshot. Call it
  * inside a transaction.
  */
-#define NS_SHIFT 40
-#define INO_MASK ((INT64_C(1) << NS_SHIFT) - 1)
-
 /* Flags of a node. */
 enum {
 	NODE_XATTR = 1,  /* it has attributes */

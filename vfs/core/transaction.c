@@ -43,7 +43,7 @@ static int find_snapshot(struct vfs *v, const char *name, struct err *e)
 		return -1;
 	if (!found)
 		return err_set(e, ERR_NOTFOUND,
-			       "namespace %s has no snapshot %s", v->name,
+			       "namespace '%s' has no snapshot '%s'", v->name,
 			       quoted(name).text);
 	v->snap = row.id;
 	v->snap_next_ino = row.next_ino;
@@ -63,13 +63,14 @@ static int find_namespace(struct vfs *v, const char *name, struct err *e)
 				       at ? (size_t)(at - name) : strlen(name));
 	found = sql_get(v->db, Q_VFS_NS_FIND, &key, &row, &mem, e);
 	if (found == 0)
-		err_set(e, ERR_NOTFOUND, "%s has no namespace %s",
+		err_set(e, ERR_NOTFOUND, "%s has no namespace '%s'",
 			sql_path(v->db), quoted(key.text).text);
 	if (found > 0) {
 		v->ns = row.id;
 		v->name = copy_text(row.name);
 		v->base = copy_text(row.base);
 		v->run = copy_text(row.run);
+		v->source = row.source_snap;
 	}
 	arena_fini(&mem);
 	if (found <= 0)
@@ -87,6 +88,7 @@ int vfs_attach(struct vfs **out, struct sql *db, const char *name,
 	v->db = db;
 	v->base_fd = -1;
 	v->who = copy_text(who);
+	v->author.run = v->author.turn = OPT_NONE;
 	v->chunk = malloc(VFS_CHUNK);
 	v->packed = malloc(VFS_CHUNK);
 	v->work = malloc(VFS_CHUNK);
@@ -105,7 +107,7 @@ int vfs_open(struct vfs **out, struct sql *db, const char *name,
 {
 	if (vfs_attach(out, db, name, who, e))
 		return -1;
-	if (orphans_reap(*out, e) == 0)
+	if (orphans_reap(*out, e) == 0 || e->code == ERR_READONLY)
 		return 0;
 	vfs_close(*out);
 	return -1;
@@ -124,11 +126,13 @@ void vfs_close(struct vfs *v)
 	node_refs_fini(&v->held);
 	node_refs_fini(&v->orphans);
 	node_refs_fini(&v->changed);
+	node_refs_fini(&v->read);
 	node_cache_fini(&v->node_cache);
 	free(v->name);
 	free(v->who);
 	free(v->base);
 	free(v->run);
+	free(v->author.tool);
 	free(v->chunk);
 	free(v->packed);
 	free(v->work);
@@ -160,6 +164,38 @@ bool vfs_in_batch(const struct vfs *v)
 	return v->batch;
 }
 
+void vfs_set_author(struct vfs *v, int64_t run, int64_t turn, const char *tool)
+{
+	char *old = v->author.tool;
+
+	v->author.run = run;
+	v->author.turn = turn;
+	v->author.tool = copy_text(tool);
+	free(old);
+}
+
+void vfs_follow_run(struct vfs *v, int64_t run)
+{
+	vfs_set_author(v, run, 0, NULL);
+	v->author.follow = run;
+}
+
+static int read_author(struct vfs *v, struct err *e)
+{
+	struct run_doing_get_in key = {v->author.follow};
+	struct run_doing_get_row row;
+	struct arena mem = {0};
+	int found;
+
+	if (!v->author.follow)
+		return 0;
+	found = sql_get(v->db, Q_RUN_DOING_GET, &key, &row, &mem, e);
+	if (found > 0)
+		vfs_set_author(v, row.run, row.turn, row.tool);
+	arena_fini(&mem);
+	return found < 0 ? -1 : 0;
+}
+
 /* What others may have changed since the last transaction. */
 int tx_refresh(struct vfs *v, struct err *e)
 {
@@ -174,14 +210,15 @@ int tx_refresh(struct vfs *v, struct err *e)
 			       v->name);
 	v->keep = row.snap;
 	v->keep_next_ino = row.next_ino;
-	v->next_ino = 0;
+	v->source = row.source_snap;
+	v->next_ino = v->next_lower = 0;
 	v->quota = row.max_bytes || row.max_files;
 	v->usage = (struct vfs_usage){row.used_bytes, row.used_files,
 				      row.max_bytes, row.max_files};
 	v->usage_changed = false;
 	v->generation = sql_generation(v->db);
 	node_cache_clear(v);
-	return 0;
+	return read_author(v, e);
 }
 
 static int enter_transaction(struct vfs *v, struct err *e)
@@ -195,8 +232,10 @@ static int enter_transaction(struct vfs *v, struct err *e)
 	if (sql_enter(v->db, e))
 		return -1;
 	v->last_written = v->last_journal_ino = 0;
+	/* others may have taken a snapshot: also on this connection */
 	if (atomic_exchange(&last_in, v) == v &&
-	    v->generation == sql_generation(v->db))
+	    v->generation == sql_generation(v->db) &&
+	    v->commits == sql_commits(v->db))
 		return 0;
 	if (tx_refresh(v, e))
 		return sql_leave(v->db, -1, e);
@@ -218,6 +257,7 @@ static int leave(struct vfs *v, int rc, struct err *e)
 	if (rc == 0)
 		rc = orphans_write(v, e);
 	rc = sql_leave(v->db, rc, e);
+	v->commits = sql_commits(v->db);
 	if (rc < 0) { /* its cached data is not valid */
 		tx_invalidate();
 		node_cache_clear(v);
@@ -247,7 +287,7 @@ int tx_begin(struct vfs *v, struct err *e)
 static void note_undone(struct vfs *v)
 {
 	v->usage = v->usage_before;
-	v->next_ino = 0;
+	v->next_ino = v->next_lower = 0;
 	v->last_written = v->last_journal_ino = 0;
 	v->lost = sql_is_doomed(v->db) ||
 		  (v->batch_atomic &&

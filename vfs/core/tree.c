@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "vfs/core/fork_fill.h"
 #include "vfs/core/lower.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ static int is_there(struct vfs_at at, struct err *e)
 		       quoted(at.name).text);
 }
 
-/* Opens a directory for access: its lower directory is read first. */
+/* Opens a directory for access: its lower directory, or the directory that a fork
+ * shares with its parent, is read first. */
 int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 {
 	if (node_get(v, ino, out, e))
@@ -42,6 +44,8 @@ int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 	if (!S_ISDIR(out->mode))
 		return err_set(e, ERR_NOTDIR, "%s is not a directory",
 			       quoted(out->name).text);
+	if (v->source)
+		return fork_fill(v, ino, e);
 	return out->flags & NODE_UNSEEN ? lower_fill(v, out, e) : 0;
 }
 
@@ -49,7 +53,7 @@ int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
 		struct err *e)
 {
 	struct node dir;
-	int found;
+	int found, unread;
 
 	if (strlen(at.name) > VFS_NAME_MAX)
 		return name_check(at.name, e);
@@ -59,7 +63,10 @@ int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
 	/* to report why: no such directory, not a directory, or no such name */
 	if (node_get(v, at.dir, &dir, e))
 		return -1;
-	if (S_ISDIR(dir.mode) && !(dir.flags & NODE_UNSEEN))
+	unread = fork_is_unread(v, at.dir, e);
+	if (unread < 0)
+		return -1;
+	if (S_ISDIR(dir.mode) && !(dir.flags & NODE_UNSEEN) && !unread)
 		return not_found(at, e);
 	if (dir_get(v, at.dir, &dir, e))
 		return -1;

@@ -12,7 +12,7 @@
  * vfs` belongs to one thread, and so does its connection.
  *
  * Every call that changes something is an atomic transaction. Between vfs_begin
- * and vfs_commit it is still atomic by itself, but is committed or lost
+ * and vfs_commit it is still atomic, but is committed or lost
  * together with the others.
  *
  * Errors are those of the corresponding system call: err_errno(e->code) is the
@@ -43,9 +43,20 @@ int vfs_destroy(struct sql *db, const char *name, struct err *e);
 int vfs_set_run(struct sql *db, const char *name, const char *run,
 		bool ephemeral, struct err *e);
 
-/* Deletes the namespaces that were hidden when their run ended, one in each
- * transaction: how many, or -1. If it is killed, the next call continues. */
+/* Deletes the namespaces that were hidden when their run ended, and those that a
+ * killed process was filling, one in each transaction: how many, or -1. If it is
+ * killed, the next call continues. */
 int vfs_gc(struct sql *db, struct err *e);
+
+/* Deletes contents that were copied from other files and that nothing uses any
+ * more, in short transactions. */
+int vfs_gc_contents(struct sql *db, struct err *e);
+
+/* Changes from now on are recorded as those of a run: `run` is its row in the
+ * file; tool may be NULL. vfs_follow_run reads what is being done from that row
+ * (run.doing) whenever another process has committed. */
+void vfs_set_author(struct vfs *v, int64_t run, int64_t turn, const char *tool);
+void vfs_follow_run(struct vfs *v, int64_t run);
 
 /* Batches. vfs_begin waits for the writer's lock and takes it. */
 int vfs_begin(struct vfs *v, struct err *e);

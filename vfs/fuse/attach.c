@@ -21,8 +21,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LOOK_MS       1000
-#define ENDED_LOOK_US 10000
+#define POLL_MS       1000
+#define ENDED_POLL_US 10000
 
 /* The location of a mount, in the mount namespace of some process. */
 struct found {
@@ -193,9 +193,9 @@ static int wait_for_end(const struct vfs_mount_options *o, pid_t server)
 			break;
 		}
 		if (p[1].revents & POLLIN)
-			usleep(ENDED_LOOK_US);
+			usleep(ENDED_POLL_US);
 		else
-			(void)poll(p, 2, LOOK_MS);
+			(void)poll(p, 2, POLL_MS);
 	}
 	if (!o->own_namespace && fuse_mount_id(dir) == id)
 		umount2(dir, MNT_DETACH);

@@ -12,8 +12,8 @@
 
 #define BATCH_MAX 256
 #define BATCH_NS  5000000 /* 5 ms */
-#define LOOK_NS   (INT64_C(1000000) * MNT_LOOK_MS)
-#define LOG_IDLE  1000 /* frames that are copied when there is time */
+#define POLL_NS   (INT64_C(1000000) * MNT_POLL_MS)
+#define LOG_IDLE  1000 /* frames of a log that is copied when there is time */
 
 /* Invalidates everything that the kernel may have cached. */
 static void forget_all(struct mnt *m)
@@ -112,7 +112,7 @@ static int poll_journal(struct mnt *m, struct err *e)
 	int64_t last;
 	int n = 1;
 
-	m->looked = clock_mono_ns();
+	m->polled = clock_mono_ns();
 	if (vfs_last_change(m->v, &last, e))
 		return -1;
 	if (m->seen < last) /* before the kernel is notified */
@@ -223,6 +223,21 @@ int mnt_commit(struct mnt *m, struct err *e)
 	return 0;
 }
 
+int mnt_look(struct mnt *m, struct err *e)
+{
+	int rc;
+
+	if (mnt_commit(m, e))
+		return -1;
+	vfs_end_read(m->v);
+	m->reads = 0;
+	if (vfs_begin_read(m->v, e))
+		return -1;
+	rc = poll_journal(m, e);
+	vfs_end_read(m->v);
+	return rc ? -1 : notify_idle(m->notify);
+}
+
 bool mnt_batch_is_due(const struct mnt *m)
 {
 	return m->v->batch && (m->changes >= BATCH_MAX || m->v->lost ||
@@ -231,16 +246,17 @@ bool mnt_batch_is_due(const struct mnt *m)
 
 /* A checkpoint waits for the disk several times, and every client waits with
  * it. So it happens while there are no requests, if there is such a time before
- * the log is full. */
+ * the log is full. A few frames that are not copied are enough: because of them
+ * readers use the whole log, which cannot be mapped. */
 static void copy_log_when_idle(struct mnt *m)
 {
 	int frames = sql_log_frames(m->v->db);
-	int fresh = frames < m->log_copied ? frames : frames - m->log_copied;
 	struct sql_checkpoint_result ignored;
 	struct err e;
 
-	if (m->v->batch || m->v->reading || fresh < LOG_IDLE ||
-	    clock_mono_ns() - m->batch_ended < LOOK_NS)
+	if (m->v->batch || m->v->reading || frames < LOG_IDLE ||
+	    frames == m->log_copied ||
+	    clock_mono_ns() - m->batch_ended < POLL_NS)
 		return;
 	(void)sql_checkpoint(m->v->db, SQL_CHECKPOINT_FULL, 0, &ignored, &e);
 	m->log_copied = sql_log_frames(m->v->db);
@@ -266,7 +282,7 @@ void mnt_commit_if_due(struct mnt *m, bool idle)
 		m->reads = 0;
 	}
 	/* also when no request uses this connection */
-	if ((idle || clock_mono_ns() - m->looked >= LOOK_NS) && !m->v->batch &&
+	if ((idle || clock_mono_ns() - m->polled >= POLL_NS) && !m->v->batch &&
 	    !m->v->reading && !vfs_begin_read(m->v, &e)) {
 		poll_journal(m, &e);
 		vfs_end_read(m->v);

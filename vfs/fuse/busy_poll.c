@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 
-#define LOOK_NS   200000 /* at most, for each request */
+#define POLL_NS   200000 /* at most, for each request */
 #define SOON_NS   400000 /* time of a request that came soon, including sleep */
 #define QUICK_MIN 4
 #define BUSY_NS   100000 /* a longer yield: other processes have work */
@@ -13,16 +13,16 @@
 
 bool busy_poll_ready(struct busy_poll *p, int fd)
 {
-	struct pollfd ask = {.fd = fd, .events = POLLIN};
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	int64_t now = clock_mono_ns();
 
 	p->since = now;
 	if (p->quick < QUICK_MIN)
 		return false;
-	while (now - p->since < LOOK_NS) {
+	while (now - p->since < POLL_NS) {
 		int64_t before = now;
 
-		if (poll(&ask, 1, 0) > 0)
+		if (poll(&ready, 1, 0) > 0)
 			return true;
 		sched_yield();
 		now = clock_mono_ns();

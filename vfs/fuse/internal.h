@@ -26,7 +26,7 @@ struct mnt {
 	/* Increases whenever later reads must be newer than earlier ones: after
 	 * a commit, and after a change by others. */
 	uint64_t epoch;
-	int64_t looked; /* last check for changes by others, clock_mono_ns() */
+	int64_t polled; /* last check for changes by others, clock_mono_ns() */
 	struct fuse_session *se;
 	struct notify *notify;
 	struct helpers *helpers;
@@ -46,7 +46,7 @@ struct mnt {
 	struct node_refs accessed; /* atime.c */
 	struct cookie_book cookies;
 	const char *dir; /* of a user's mount; NULL: of a run's */
-	int heard;       /* signals that were handled */
+	int handled;     /* signals that were handled */
 	bool stays;      /* a run keeps it: see must_end */
 	bool writeback;  /* the kernel keeps written pages for a while */
 	bool shared;     /* there may be other servers of the namespace */
@@ -71,6 +71,9 @@ int mnt_change(struct mnt *m, fuse_req_t req);
 int mnt_follow(struct mnt *m, fuse_req_t req);
 int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
+/* Looks for changes of other processes now: 1 if the kernel knows of all of them,
+ * 0 if it is being told, -1. */
+int mnt_look(struct mnt *m, struct err *e);
 /* How long the log may get while there are requests. */
 #define MNT_LOG_FRAMES 16384
 bool mnt_batch_is_due(const struct mnt *m);
@@ -126,7 +129,7 @@ static inline uint64_t mnt_timeout(const struct mnt *m)
 }
 
 #define MNT_BLKSIZE 65536
-#define MNT_LOOK_MS 50 /* delay until others' changes are visible */
+#define MNT_POLL_MS 50 /* delay until others' changes are visible */
 
 /* io.c: encoding of requests and replies. */
 extern const struct fuse_custom_io mnt_io;

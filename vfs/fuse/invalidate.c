@@ -21,7 +21,7 @@ struct notify {
 	pthread_cond_t some;
 	struct note *first, **last;
 	uint64_t added; /* notifications so far */
-	_Atomic uint64_t told;
+	_Atomic uint64_t done;
 	bool stop;
 };
 
@@ -67,7 +67,7 @@ static void *send_notes(void *arg)
 	while ((note = take_note(n))) {
 		send_note(n->se, note);
 		free(note);
-		n->told++;
+		n->done++;
 	}
 	return NULL;
 }
@@ -140,7 +140,17 @@ uint64_t notify_node(struct notify *n, int64_t ino)
 
 bool notify_done(struct notify *n, uint64_t ticket)
 {
-	return n->told >= ticket;
+	return n->done >= ticket;
+}
+
+bool notify_idle(struct notify *n)
+{
+	bool idle;
+
+	pthread_mutex_lock(&n->lock);
+	idle = n->done >= n->added;
+	pthread_mutex_unlock(&n->lock);
+	return idle;
 }
 
 void notify_tail(struct notify *n, int64_t ino, int64_t off, const void *p,

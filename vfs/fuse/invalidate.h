@@ -20,6 +20,7 @@ void notify_entry(struct notify *n, int64_t dir, const char *name);
 /* Attributes and pages of the node. */
 uint64_t notify_node(struct notify *n, int64_t ino); /* a ticket */
 bool notify_done(struct notify *n, uint64_t ticket); /* it was sent */
+bool notify_idle(struct notify *n);                  /* all were sent */
 /* The last bytes of a file. The kernel keeps its own size of a cached file, and
  * only this makes it grow. Copies p. */
 void notify_tail(struct notify *n, int64_t ino, int64_t off, const void *p,

@@ -18,7 +18,7 @@
  * then caches nothing, and a file that one of them has closed is seen by the
  * others at the next open.
  *
- * Requires /dev/fuse and the right to mount: root, or a user and mount
+ * Requires /dev/fuse and the right to mount: root, fusermount3, or a user and mount
  * namespace. When the server dies, for whatever reason, a small guardian
  * process unmounts it.
  */

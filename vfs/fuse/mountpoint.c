@@ -1,7 +1,9 @@
 #include "vfs/fuse/mountpoint.h"
 
+#include "lib/base/text.h"
 #include "vfs/core/vfs.h"
 #include "vfs/fuse/attach.h"
+#include "vfs/fuse/fusermount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +53,18 @@ int vfs_unmount(const char *dir, struct err *e)
 	if (errno == EINVAL)
 		return err_set(e, ERR_NOTFOUND, "nothing is mounted on %s",
 			       dir);
+	if (errno == EPERM && geteuid() != 0)
+		return fusermount_unmount(dir, e);
 	return err_errno_set(e, "cannot unmount %s", dir);
+}
+
+/* A dead mount, also one of another user than root. */
+static void detach_mount(const char *dir)
+{
+	struct err ignored;
+
+	if (umount2(dir, MNT_DETACH) && errno == EPERM && geteuid() != 0)
+		(void)fusermount_unmount(dir, &ignored);
 }
 
 /* The ID of the mount at a path, 0 if it cannot be read. The kernel returns it
@@ -76,7 +89,7 @@ static void remove_dead_mount(const char *dir, uint64_t id)
 		struct statfs st;
 
 		if (statfs(dir, &st) && errno == ENOTCONN)
-			umount2(dir, MNT_DETACH);
+			detach_mount(dir);
 		else
 			usleep(10000);
 	}
@@ -94,7 +107,8 @@ static void guard_run(int fd, const char *dir)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_NAME, "skep-guard");
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (geteuid() == 0) /* others need fusermount3 to unmount */
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	do {
 		n = read(fd, &next, sizeof next);
 		if (n == (ssize_t)sizeof next)
@@ -149,12 +163,51 @@ static int mount_it(const struct vfs_mount_options *o, const struct vfs *v,
 		 o->allow_other ? ",allow_other" : "");
 	if (mount(source, o->dir, "fuse.skep", flags, data) == 0)
 		return 0;
-	if (errno == EPERM)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "mounting on %s requires root, or a user and "
-			       "mount namespace (unshare -rm)",
-			       o->dir);
 	return err_errno_set(e, "cannot mount on %s", o->dir);
+}
+
+/* Opens the device and mounts: the descriptor, or -1. `may` is false if this is
+ * not permitted. */
+static int mount_self(const struct vfs_mount_options *o, const struct vfs *v,
+		      bool *may, struct err *e)
+{
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	*may = fd >= 0 || errno != EACCES;
+	if (fd < 0)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "a mount needs " DEVICE ": %s", strerror(errno));
+	if (mount_it(o, v, fd, e) == 0)
+		return fd;
+	*may = errno != EPERM;
+	close(fd);
+	return -1;
+}
+
+static int mount_by_helper(const struct vfs_mount_options *o,
+			   const struct vfs *v, struct err *e)
+{
+	char options[512], source[256];
+
+	text_printf(source, sizeof source, MOUNT_SOURCE, vfs_name(v),
+		    (long)getpid());
+	text_printf(
+		options, sizeof options,
+		"%s,nosuid,nodev,subtype=skep,fsname=%s,default_permissions%s",
+		vfs_is_readonly(v) ? "ro" : "rw", source,
+		o->allow_other ? ",allow_other" : "");
+	return fusermount_mount(o->dir, options, e);
+}
+
+static int mount_anyhow(const struct vfs_mount_options *o, const struct vfs *v,
+			struct err *e)
+{
+	bool may;
+	int fd = mount_self(o, v, &may, e);
+
+	if (fd >= 0 || may || o->own_namespace || geteuid() == 0)
+		return fd;
+	return mount_by_helper(o, v, e);
 }
 
 /* The kernel reads 128 KiB ahead by default. Requests of 1 MiB cost a fifth
@@ -184,15 +237,12 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 	int fd;
 
 	if (is_dead_mount(o->dir))
-		umount2(o->dir, MNT_DETACH);
+		detach_mount(o->dir);
 	*g = (struct guard){.pipe = -1};
 	if (!o->own_namespace && guard_start(o->dir, g, e))
 		return -1;
-	fd = open(DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		err_set(e, ERR_UNSUPPORTED, "a mount needs " DEVICE ": %s",
-			strerror(errno));
-	else if (mount_it(o, v, fd, e) == 0) {
+	fd = mount_anyhow(o, v, e);
+	if (fd >= 0) {
 		uint64_t id = fuse_mount_id(o->dir);
 
 		if (!o->mounted) /* a run's server writes nothing there */
@@ -201,8 +251,6 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 			(void)!write(g->pipe, &id, sizeof id);
 		return fd;
 	}
-	if (fd >= 0)
-		close(fd);
 	fuse_mount_close(g);
 	return -1;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The mount(2) part, without libfuse's helper program, and the guardian: a
+/* The mount(2) part, or fusermount3 for other users than root, and the guardian: a
  * process that unmounts when the server ends for whatever reason. It compares
  * mount IDs first, so that it never removes another mount on the same
  * directory. */

@@ -5,6 +5,8 @@
  *   setfattr -n user.skep.snapshot -v NAME DIR   creates a snapshot
  *   getfattr -n user.skep.diff.NAME DIR          changes since a snapshot
  *   getfattr -n user.skep.diff DIR               … since the lower directory
+ *   getfattr -n user.skep.seen DIR               1 if the mount shows all changes
+ *                                                of other processes, 0: soon
  *
  * A difference is cut at the maximum length of an attribute.
  */
@@ -18,6 +20,7 @@
 
 #define SNAPSHOT "user.skep.snapshot"
 #define DIFF     "user.skep.diff"
+#define SEEN     "user.skep.seen"
 
 static bool is_diff(const char *name)
 {
@@ -27,9 +30,21 @@ static bool is_diff(const char *name)
 	       (name[n] == '\0' || (name[n] == '.' && name[n + 1]));
 }
 
+static int get_seen(struct mnt *m, struct buf *out, struct err *e)
+{
+	int seen = mnt_look(m, e);
+
+	if (seen < 0)
+		return -1;
+	buf_addc(out, seen ? '1' : '0');
+	return 1;
+}
+
 int mnt_control_get(struct mnt *m, int64_t ino, const char *name,
 		    struct buf *out, struct err *e)
 {
+	if (ino == VFS_ROOT && strcmp(name, SEEN) == 0)
+		return get_seen(m, out, e);
 	if (ino != VFS_ROOT || !is_diff(name))
 		return 0;
 	name += strlen(DIFF);

@@ -2,12 +2,21 @@
 
 #include "lib/os/proc.h"
 
-#define FIRST 8  /* requests in sequence before the server moves */
-#define AGAIN 64 /* requests until the next look: the client may move */
+#define FIRST     8   /* requests in sequence before the server moves */
+#define AGAIN     64  /* requests until the next check: the client may move */
+#define AGAIN_MAX 256 /* while it stays: a check costs as much as a request */
+
+static void start_again(struct placement *p)
+{
+	p->requests = 0;
+	p->check_at = FIRST;
+	p->interval = AGAIN;
+}
 
 void placement_init(struct placement *p)
 {
 	*p = (struct placement){.cpu = -1};
+	start_again(p);
 	if (sched_getaffinity(0, sizeof p->all, &p->all))
 		p->unknown = true;
 }
@@ -36,6 +45,10 @@ static void use_cpu_of(struct placement *p, pid_t client)
 
 	p->unknown = cpu < 0 || cpu >= CPU_SETSIZE ||
 		     !CPU_ISSET((size_t)cpu, &p->all);
+	p->interval = cpu != p->cpu             ? AGAIN
+		      : p->interval < AGAIN_MAX ? p->interval * 2
+						: AGAIN_MAX;
+	p->check_at = p->requests + p->interval;
 	if (p->unknown) {
 		use_all(p);
 	} else if (cpu != p->cpu) {
@@ -52,14 +65,14 @@ void placement_request(struct placement *p, pid_t client, bool parallel)
 		return;
 	if (parallel || client != p->client) {
 		p->client = client;
-		p->requests = 0;
+		start_again(p);
 		use_all(p);
-	} else if (p->requests++ % AGAIN == FIRST) {
+	} else if (p->requests++ == p->check_at) {
 		use_cpu_of(p, client);
 	}
 }
 
 void placement_idle(struct placement *p)
 {
-	p->requests = 0;
+	start_again(p);
 }

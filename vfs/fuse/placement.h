@@ -18,6 +18,8 @@ struct placement {
 	int cpu;           /* the only one that it uses; -1: all */
 	pid_t client;      /* the thread of the last request */
 	unsigned requests; /* of that thread, in sequence */
+	unsigned check_at; /* the request with which it is located again */
+	unsigned interval; /* from then to the next such request */
 	bool unknown;      /* the client's processor, or it cannot be used */
 };
 

@@ -2,6 +2,7 @@
 
 #include "lib/db/sql_map.h"
 #include "vfs/core/core.h"
+#include "vfs/core/fork_fill.h"
 #include "vfs/fuse/internal.h"
 
 #include <errno.h>
@@ -183,7 +184,8 @@ static bool node_refs_found(struct reader *r, int64_t dir,
 	return same;
 }
 
-/* A lower directory may have to be read first, which is a change. */
+/* A lower directory, or a directory of a fork, may have to be read first, which
+ * is a change. */
 static bool look_up(struct reader *r, const struct fuse_in_header *in,
 		    const char *name)
 {
@@ -193,7 +195,7 @@ static bool look_up(struct reader *r, const struct fuse_in_header *in,
 	struct err e;
 	int rc;
 
-	if (r->v->base || !sees(r, dir))
+	if (r->v->base || !sees(r, dir) || fork_is_unread(r->v, dir, &e))
 		return false;
 	rc = vfs_lookup(r->v, (struct vfs_at){dir, name}, &a, &e);
 	if (rc == 0)

@@ -24,7 +24,7 @@
 #define READ_MS        2 /* an idle reader ends its transaction */
 #define HELP_AFTER     4 /* consecutive reads that had to wait */
 #define ENDING_NS      INT64_C(3000000000)
-#define ENDING_LOOK_US 50000
+#define ENDING_POLL_US 50000
 
 /* False after the time-out. The alarm ends the wait when a batch is due. */
 static bool await(struct mnt *m, struct server *s, struct busy_poll *p)
@@ -35,7 +35,7 @@ static bool await(struct mnt *m, struct server *s, struct busy_poll *p)
 	    busy_poll_ready(p, fuse_session_fd(m->se)))
 		return true;
 	mnt_lock(m);
-	ms = s->reads || m->v->reading ? READ_MS : MNT_LOOK_MS;
+	ms = s->reads || m->v->reading ? READ_MS : MNT_POLL_MS;
 	mnt_unlock(m);
 	return server_wait(s, ms);
 }
@@ -90,7 +90,7 @@ static void handle_signals(struct mnt *m)
 	struct sigaction count = {.sa_handler = count_signal},
 			 ignore = {.sa_handler = SIG_IGN};
 
-	m->heard = signals;
+	m->handled = signals;
 	sigaction(SIGHUP, &count, NULL);
 	sigaction(SIGINT, &count, NULL);
 	sigaction(SIGTERM, &count, NULL);
@@ -107,9 +107,9 @@ static bool must_end(struct mnt *m)
 
 	if (fuse_session_exited(m->se))
 		return true;
-	if (signals == m->heard)
+	if (signals == m->handled)
 		return false;
-	m->heard = signals;
+	m->handled = signals;
 	run = m->stays || !m->dir ? 0 : attach_run(m->v, m->dir);
 	if (!run) {
 		fuse_session_exit(m->se);
@@ -138,7 +138,7 @@ static void end_turn(struct mnt *m, struct server *s, bool idle)
 
 static void serve_requests(struct mnt *m, struct server *s)
 {
-	struct busy_poll patience = {0};
+	struct busy_poll spins = {0};
 	unsigned waited = 0; /* parallel reads in a row */
 	int got = 0;
 
@@ -149,11 +149,11 @@ static void serve_requests(struct mnt *m, struct server *s)
 		got = server_take(s);
 		parallel = got > 0 && server_took_parallel(s);
 		if (got == 0) {
-			idle = !await(m, s, &patience);
+			idle = !await(m, s, &spins);
 			got = server_take(s);
 		}
 		if (got > 0) {
-			busy_poll_hit(&patience);
+			busy_poll_hit(&spins);
 			placement_request(&s->placement, server_client(s),
 					  parallel || server_took_more(s));
 			get_help(m, s, parallel, &waited);
@@ -253,7 +253,7 @@ static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 		rc = attach_mount(m->v, o, (pid_t)server, e);
 		if (rc >= 0 || e->code != ERR_BUSY || clock_mono_ns() > until)
 			return rc;
-		usleep(ENDING_LOOK_US);
+		usleep(ENDING_POLL_US);
 	}
 	if (taken < 0 || vfs_last_change(m->v, &m->seen, e))
 		return -1;

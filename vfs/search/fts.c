@@ -11,7 +11,7 @@
 
 struct find {
 	struct vfs *v;
-	const struct vfs_text *ask;
+	const struct vfs_text *query;
 	struct arena *arena;
 	struct buf match, path;
 	struct vfs_text_hit *hits;
@@ -39,7 +39,7 @@ static int keep_hit(struct find *f, const struct vfs_text_best_row *row,
 		*e = why;
 		return -1;
 	}
-	if (!is_below(f->ask->below, f->path.p) || f->skip-- > 0)
+	if (!is_below(f->query->below, f->path.p) || f->skip-- > 0)
 		return 0;
 	f->hits[f->count++] = (struct vfs_text_hit){
 		.ino = row->id & INO_MASK,
@@ -85,17 +85,17 @@ static int collect_hits(struct find *f, struct err *e)
 	}
 	if (sql_end(&it, e) == 0)
 		return add_snippets(f, e);
-	if (f->ask->advanced && e->code == ERR_INTERNAL)
+	if (f->query->advanced && e->code == ERR_INTERNAL)
 		err_set(e, ERR_USAGE,
 			"invalid search expression '%s'; see the query syntax "
 			"of FTS5",
-			quoted(f->ask->query).text);
+			quoted(f->query->query).text);
 	return -1;
 }
 
 static int prepare_query(struct find *f, struct err *e)
 {
-	const struct vfs_text *t = f->ask;
+	const struct vfs_text *t = f->query;
 
 	if (t->skip < 0 || t->count < 0 || t->count > COUNT_MAX)
 		return err_set(e, ERR_USAGE,
@@ -118,7 +118,7 @@ int vfs_text_search(struct vfs *v, const struct vfs_text *t,
 		    struct vfs_text_hit **hits, struct arena *a, struct err *e)
 {
 	struct find f = {.v = v,
-			 .ask = t,
+			 .query = t,
 			 .arena = a,
 			 .match = BUF_MAX((size_t)8 * SEARCH_QUERY_MAX),
 			 .path = BUF_MAX(1 << 20),

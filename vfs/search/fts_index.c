@@ -1,5 +1,6 @@
 /* Updates the index of a namespace; vfs/search/fts.c queries it. */
 #include "vfs/core/core.h"
+#include "vfs/core/fork_fill.h"
 #include "vfs/search/fts.h"
 
 #include "lib/base/text.h"
@@ -217,6 +218,14 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 	return n;
 }
 
+/* The index covers all files. */
+static int read_rest(struct vfs *v, struct err *e)
+{
+	if (tx_begin(v, e))
+		return -1;
+	return tx_end(v, fork_complete(v, e), e);
+}
+
 int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 		    struct err *e)
 {
@@ -232,7 +241,9 @@ int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 			       "grep', or search a fork of it");
 	vfs_end_read(v);
 	sql_bulk_begin(v->db);
-	rc = repeat(&u, follow_journal, e);
+	rc = v->source ? read_rest(v, e) : 0;
+	if (rc == 0)
+		rc = repeat(&u, follow_journal, e);
 	if (rc == 0 && u.all)
 		rc = repeat(&u, index_all, e);
 	if (rc == 0)

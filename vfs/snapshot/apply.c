@@ -338,8 +338,10 @@ static int in_conflict(const struct apply *a, struct err *e)
 			       "--strategy",
 			       (long long)a->devices);
 	return err_set(e, ERR_CONFLICT,
-		       "%lld paths changed in %s as well; nothing was applied",
-		       (long long)a->m->conflicts, a->v->base);
+		       "%lld %s changed in %s as well; nothing was applied",
+		       (long long)a->m->conflicts,
+		       text_plural(a->m->conflicts, "path", "paths"),
+		       a->v->base);
 }
 
 static int keep_if_moved(struct apply *a, const struct vfs_difference *d,
@@ -391,7 +393,7 @@ static int carry_out(struct apply *a, struct err *e)
 			continue;
 		if (apply_change(a, &a->d.list[i], e))
 			return -1;
-		a->m->taken++;
+		a->m->applied++;
 		if (a->m->report)
 			a->m->report(a->m->arg, &a->d.list[i], false);
 	}
@@ -482,7 +484,7 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	int64_t since;
 	int rc;
 
-	m->taken = m->conflicts = 0;
+	m->applied = m->conflicts = 0;
 	if (!v->base)
 		return err_set(e, ERR_USAGE,
 			       "namespace '%s' has no lower directory",
@@ -496,7 +498,7 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	rc = vfs_diff(&a.host, &a.ours, diff_list_add, &a.d, e);
 	if (rc == 0)
 		rc = carry_out(&a, e);
-	if (rc == 0 && m->taken > 0)
+	if (rc == 0 && m->applied > 0)
 		rc = sync_host(v->base, e);
 	diff_list_fini(&a.d);
 	if (rc || tx_begin(v, e))

@@ -2,6 +2,7 @@
 
 #include "lib/base/text.h"
 #include "vfs/core/core.h"
+#include "vfs/core/fork_fill.h"
 #include "vfs/core/lower.h"
 #include "vfs/snapshot/udiff.h"
 
@@ -106,15 +107,41 @@ static int report_difference(struct diff *d, enum vfs_difference_kind kind,
 	return d->fn(d->arg, &delta, e);
 }
 
+/* Side b is a namespace whose lower directory is side a. */
+static bool over_host(const struct diff *d)
+{
+	return !d->a->v && d->b->v && d->b->v->base &&
+	       strcmp(d->b->v->base, d->a->dir) == 0;
+}
+
+/* Whether the host has the path, but the namespace never had it. Only files and
+ * directories are recorded. */
+static int is_unseen(const struct diff *d, const struct vfs_attr *a,
+		     struct err *e)
+{
+	struct vfs_lower_row row;
+	int seen = 1;
+
+	if (over_host(d) && (S_ISREG(a->mode) || S_ISDIR(a->mode)))
+		seen = lower_seen(d->b->v, d->path.p, &row, e);
+	return seen < 0 ? -1 : !seen;
+}
+
 static int removed(struct diff *d, const struct vfs_attr *a, struct err *e)
 {
+	struct vfs_difference gone = {
+		.kind = VFS_REMOVED, .path = d->path.p, .a = *a};
+	int unseen = is_unseen(d, a, e);
+
+	if (unseen < 0)
+		return -1;
+	gone.is_unseen = unseen;
 	if (!S_ISDIR(a->mode))
-		return report_difference(d, VFS_REMOVED, a, NULL, e);
+		return d->fn(d->arg, &gone, e);
 	if (push(d, a, NULL, e))
 		return -1;
 	d->levels[d->depth - 1].remove_after = true;
-	d->levels[d->depth - 1].after = (struct vfs_difference){
-		.kind = VFS_REMOVED, .a = *a};
+	d->levels[d->depth - 1].after = gone;
 	return 0;
 }
 
@@ -124,13 +151,6 @@ static int added_as(struct diff *d, enum vfs_difference_kind kind,
 	int rc = report_difference(d, kind, NULL, b, e);
 
 	return rc || !S_ISDIR(b->mode) ? rc : push(d, NULL, b, e);
-}
-
-/* Side b is a namespace whose lower directory is side a. */
-static bool over_host(const struct diff *d)
-{
-	return !d->a->v && d->b->v && d->b->v->base &&
-	       strcmp(d->b->v->base, d->a->dir) == 0;
 }
 
 /* Whether a file, or a directory, was on the host at this path when the
@@ -194,6 +214,15 @@ static int same_content(const struct diff *d, const struct vfs_attr *a,
 		       : 0;
 }
 
+/* Two forks of one snapshot: neither has used the directory. */
+static int is_shared_dir(const struct diff *d, const struct vfs_attr *a,
+			 const struct vfs_attr *b, struct err *e)
+{
+	return d->a->v && d->b->v && a->ino == b->ino
+		       ? fork_same_unread(d->a->v, d->b->v, a->ino, e)
+		       : 0;
+}
+
 static int both(struct diff *d, const struct vfs_attr *a,
 		const struct vfs_attr *b, struct err *e)
 {
@@ -214,6 +243,9 @@ static int both(struct diff *d, const struct vfs_attr *a,
 	if (clean || !S_ISDIR(a->mode) ||
 	    (d->prune && !node_refs_count(&d->touched, b->ino)))
 		return 0;
+	rc = is_shared_dir(d, a, b, e);
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	return push(d, a, b, e);
 }
 

@@ -25,6 +25,9 @@ struct vfs_difference {
 	enum vfs_difference_kind kind;
 	const char *path;
 	struct vfs_attr a, b; /* before and after, as far as they are there */
+	/* The host added it after the namespace had read the directory: it is
+	 * not a change of the namespace. */
+	bool is_unseen;
 };
 
 typedef int vfs_difference_fn(void *arg, const struct vfs_difference *d,

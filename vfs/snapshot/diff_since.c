@@ -14,6 +14,8 @@ static int add_delta(void *arg, const struct vfs_difference *d, struct err *e)
 {
 	struct differ *x = arg;
 
+	if (d->is_unseen)
+		return 0;
 	if (vfs_diff_text(&x->a, &x->b, d, &x->text, e))
 		return -1;
 	return x->text.over; /* that is enough */
@@ -28,7 +30,9 @@ static int open_before(struct differ *x, struct vfs *v, const char *snapshot,
 	x->a.dir = vfs_base(v);
 	if (!snapshot[0])
 		return x->a.dir ? 0
-				: err_set(e, ERR_NOTFOUND, "nothing is below");
+				: err_set(e, ERR_NOTFOUND,
+					  "the namespace has no lower "
+					  "directory");
 	buf_addf(&name, "%s@%s", vfs_name(v), snapshot);
 	rc = buf_ok(&name, "the name", e)
 		     ? -1

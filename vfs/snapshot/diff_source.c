@@ -370,3 +370,26 @@ int diff_source_same(const struct diff_source *a, const struct diff_source *b,
 	shared = share_all(a, b, aa, ab, e);
 	return shared ? shared : same_bytes(a, b, path, aa, ab, e);
 }
+
+int diff_source_same_at(const struct diff_source *a,
+			const struct diff_source *b, const char *path,
+			struct err *e)
+{
+	struct vfs_attr x, y;
+	int same, ha = diff_source_attr(a, path, &x, e);
+	int hb = ha < 0 ? -1 : diff_source_attr(b, path, &y, e);
+
+	if (ha < 0 || hb < 0)
+		return -1;
+	if (!ha || !hb)
+		return ha == hb;
+	if ((x.mode & S_IFMT) != (y.mode & S_IFMT))
+		return 0;
+	if (S_ISDIR(x.mode))
+		return 1;
+	if (x.mode != y.mode || x.size != y.size || x.uid != y.uid ||
+	    x.gid != y.gid)
+		return 0;
+	same = diff_source_same_xattrs(a, b, path, &x, &y, e);
+	return same > 0 ? diff_source_same(a, b, path, &x, &y, e) : same;
+}

@@ -50,4 +50,10 @@ int diff_source_same(const struct diff_source *a, const struct diff_source *b,
 		     const char *path, const struct vfs_attr *aa,
 		     const struct vfs_attr *ab, struct err *e);
 
+/* Whether two sides are equal at a path: 1, 0, -1. Two directories are equal;
+ * their entries are compared separately. */
+int diff_source_same_at(const struct diff_source *a,
+			const struct diff_source *b, const char *path,
+			struct err *e);
+
 #endif

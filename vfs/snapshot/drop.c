@@ -1,6 +1,7 @@
 /* Deletes a snapshot in batches: see vfs/snapshot/snapshot.h. */
 #include "vfs/core/core.h"
 
+#include "vfs/core/fork_fill.h"
 #include "vfs/snapshot/snapshot.h"
 
 #include <stdio.h>
@@ -30,7 +31,8 @@ static int hide(struct vfs *v, const char *name, struct err *e)
 	struct vfs_snap_hide_in in;
 	char hidden[40];
 
-	if (snapshot_find(v, name, &snap, e))
+	if (snapshot_find(v, name, &snap, e) ||
+	    fork_complete_from(v, snap.id, e))
 		return -1;
 	snprintf(hidden, sizeof hidden, ".dropped-%lld", (long long)snap.id);
 	in = (struct vfs_snap_hide_in){snap.id, hidden};

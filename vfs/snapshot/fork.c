@@ -1,14 +1,18 @@
 #include "vfs/core/core.h"
 
+#include "vfs/core/fork_fill.h"
 #include "vfs/core/lower.h"
 #include "vfs/snapshot/snapshot.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 
-/* A fork copies the rows of one range to another range. Both halves of the view
- * of a snapshot (unchanged rows and before-images) are copied; the live tree
- * has only the first. */
+#include <stdio.h>
+
+/* With a lower directory, a fork copies the rows of one range to another range.
+ * Both halves of the view of a snapshot (unchanged rows and before-images) are
+ * copied; the live tree has only the first. Otherwise it reads them from a
+ * snapshot when they are needed (vfs/core/fork_fill.h). */
 
 static const unsigned live_half[] = {Q_VFS_FORK_INODES, Q_VFS_FORK_DENTRIES,
 				     Q_VFS_FORK_CHUNKS, Q_VFS_FORK_XATTRS,
@@ -64,20 +68,34 @@ static int drop_nameless(struct vfs *v, struct vfs *child, struct err *e)
 	return rc;
 }
 
+/* The current tree becomes a snapshot, which is deleted with the fork. */
+static int share_rows(struct vfs *v, struct vfs *child, struct err *e)
+{
+	char own[40];
+
+	if (v->snap)
+		return fork_begin(child, v->snap, e);
+	snprintf(own, sizeof own, VFS_SOURCE "%lld", (long long)child->ns);
+	return snapshot_add(v, own, true, e) ? -1
+					     : fork_begin(child, v->keep, e);
+}
+
 static int fork_in(struct vfs *v, const char *name, struct err *e)
 {
-	struct vfs child = {.db = v->db, .base_fd = -1, .name = v->name};
+	struct vfs child = {
+		.db = v->db, .base_fd = -1, .name = v->name, .base = v->base};
 	struct vfs_ns_add_in row = {.name = name,
 				    .base = v->base,
 				    .parent = v->ns,
 				    .made_at = clock_now_ns()};
 
-	if (ns_check_free(v->db, name, e) ||
+	if (ns_check_free(v->db, name, e) || fork_complete(v, e) ||
 	    (!v->snap && lower_fill_all(v, e)) ||
 	    sql_exec(v->db, Q_VFS_NS_ADD, &row, e) < 0)
 		return -1;
 	child.ns = sql_last_rowid(v->db);
-	if (copy_rows(v, &child, e) || drop_nameless(v, &child, e))
+	if (v->base ? copy_rows(v, &child, e) || drop_nameless(v, &child, e)
+		    : share_rows(v, &child, e))
 		return -1;
 	return snapshot_add(&child, VFS_FORK_POINT, true, e);
 }

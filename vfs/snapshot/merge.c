@@ -2,6 +2,7 @@
 
 #include "lib/base/text.h"
 #include "vfs/core/core.h"
+#include "vfs/core/fork_fill.h"
 #include "vfs/core/path.h"
 #include "vfs/core/xattr_list.h"
 #include "vfs/snapshot/diff_list.h"
@@ -17,42 +18,59 @@ struct plan {
 	struct vfs_merge *m;
 };
 
-/* Whether two sides are equal at a path: 1, 0, -1. Two directories are equal;
- * their entries are compared separately. */
-static int same_at(const struct diff_source *a, const struct diff_source *b,
-		   const char *path, struct err *e)
+/* The bytes of a file of another database. */
+static int copy_content(struct vfs *from, const struct node *n, struct vfs *to,
+			struct node *made, struct err *e)
 {
-	struct vfs_attr x, y;
-	int same, ha = diff_source_attr(a, path, &x, e);
-	int hb = ha < 0 ? -1 : diff_source_attr(b, path, &y, e);
+	char *room = malloc(VFS_CHUNK);
+	int64_t off = 0;
+	ssize_t got = 1;
+	int rc = 0;
 
-	if (ha < 0 || hb < 0)
-		return -1;
-	if (!ha || !hb)
-		return ha == hb;
-	if ((x.mode & S_IFMT) != (y.mode & S_IFMT))
-		return 0;
-	if (S_ISDIR(x.mode))
-		return 1;
-	if (x.mode != y.mode || x.size != y.size || x.uid != y.uid ||
-	    x.gid != y.gid)
-		return 0;
-	same = diff_source_same_xattrs(a, b, path, &x, &y, e);
-	return same > 0 ? diff_source_same(a, b, path, &x, &y, e) : same;
+	if (!room)
+		abort();
+	while (rc == 0 && got > 0) {
+		got = data_read(from, n, room, VFS_CHUNK, off, e);
+		if (got > 0)
+			rc = data_write(to, made, room, (size_t)got, off, e);
+		off += got;
+	}
+	free(room);
+	return got < 0 ? -1 : rc;
 }
 
-/* A copy of a node in another namespace of the same file, with shared contents
- * and without attributes. */
+/* Contents that both nodes then share. */
+static int share_content(struct vfs *from, const struct node *n, struct vfs *to,
+			 struct node *made, struct err *e)
+{
+	struct vfs_clone_chunks_in chunks = {.id = id_of(from, n->ino),
+					     .to = id_of(to, made->ino)};
+	struct vfs_key key = {.id = chunks.to};
+
+	if (quota_reserve(to, n->size, 0, e))
+		return -1;
+	made->size = n->size;
+	made->blob = n->blob > 0 ? n->blob : OPT_NONE; /* 0: a hole */
+	if (made->blob != OPT_NONE && blob_ref(to, made->blob, e))
+		return -1;
+	if (n->size <= VFS_CHUNK)
+		return 0;
+	return sql_exec(to->db, Q_VFS_CLONE_CHUNKS, &chunks, e) < 0 ||
+			       sql_exec(to->db, Q_VFS_CLONE_SHARE, &key, e) < 0
+		       ? -1
+		       : 0;
+}
+
+/* A copy of a node in another namespace without attributes; its contents are
+ * shared if both are in one file. */
 static int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
 		      struct vfs_at at, struct err *e)
 {
-	struct vfs_clone_chunks_in chunks = {.id = id_of(from, n->ino)};
 	struct buf target = BUF_MAX(8192);
 	struct vfs_new new = {.mode = (mode_t)n->mode,
 			      .uid = (uint32_t)n->uid,
 			      .gid = (uint32_t)n->gid,
 			      .rdev = (uint64_t)n->rdev};
-	struct vfs_key key = {0};
 	struct node made;
 	int rc = 0;
 
@@ -65,25 +83,14 @@ static int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
 	buf_fini(&target);
 	if (rc)
 		return -1;
-	if (S_ISREG(n->mode)) {
-		if (quota_reserve(to, n->size, 0, e))
-			return -1;
-		made.size = n->size;
-		made.blob = n->blob;
-	}
+	if (S_ISREG(n->mode) &&
+	    (from->db == to->db ? share_content(from, n, to, &made, e)
+				: copy_content(from, n, to, &made, e)))
+		return -1;
 	made.mode = n->mode;
 	made.gid = n->gid;
 	made.modified = n->modified;
-	if (node_save(to, &made, e))
-		return -1;
-	if (made.blob != OPT_NONE && blob_ref(to, made.blob, e))
-		return -1;
-	if (!S_ISREG(n->mode) || n->size <= VFS_CHUNK)
-		return 0;
-	chunks.to = key.id = id_of(to, made.ino);
-	if (sql_exec(to->db, Q_VFS_CLONE_CHUNKS, &chunks, e) < 0)
-		return -1;
-	return sql_exec(to->db, Q_VFS_CLONE_SHARE, &key, e) < 0 ? -1 : 0;
+	return node_save(to, &made, e);
 }
 
 static int copy_xattrs(struct vfs *from, const struct node *n, struct vfs *to,
@@ -162,11 +169,9 @@ static int merge_change(struct plan *p, const struct vfs_difference *d,
 	    vfs_walk_place(to, d->path, &at, e) ||
 	    node_get(from, d->b.ino, &n, e))
 		return -1;
-	if (n.lower_size != OPT_NONE)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "%s is still in the lower directory; apply "
-			       "the parent first",
-			       quoted(d->path).text);
+	/* the parent may show another host file there, or none */
+	if (n.lower_size != OPT_NONE && data_keep_lower(from, &n, e))
+		return -1;
 	if (dir && vfs_mkdir(to, d->path, d->b.mode & 07777, true, e))
 		return -1;
 	return dir ? set_meta(p, d->path, &d->b, e)
@@ -178,9 +183,10 @@ static int merge_change(struct plan *p, const struct vfs_difference *d,
 static int classify_change(struct plan *p, const struct vfs_difference *d,
 			   struct err *e)
 {
-	int untouched = same_at(&p->base, &p->parent, d->path, e);
+	int untouched = diff_source_same_at(&p->base, &p->parent, d->path, e);
 	int agreed = untouched ? untouched
-			       : same_at(&p->fork, &p->parent, d->path, e);
+			       : diff_source_same_at(&p->fork, &p->parent,
+						     d->path, e);
 
 	if (untouched < 0 || agreed < 0)
 		return -1;
@@ -214,7 +220,7 @@ static int carry_out(struct plan *p, struct err *e)
 			continue;
 		if (merge_change(p, &p->d.list[i], e))
 			return -1;
-		p->m->taken++;
+		p->m->applied++;
 		if (p->m->report)
 			p->m->report(p->m->arg, &p->d.list[i], false);
 	}
@@ -227,7 +233,7 @@ static int merge_in(struct vfs *parent, struct plan *p, struct err *e)
 	struct vfs_at at = {0, fork->name};
 
 	if (vfs_diff(&p->base, &p->fork, diff_list_add, &p->d, e) ||
-	    carry_out(p, e))
+	    carry_out(p, e) || fork_complete(fork, e))
 		return -1;
 	/* from here on the fork's base is its current state */
 	if (snapshot_drop(fork, p->base.v->snap, e) ||
@@ -253,7 +259,8 @@ static int open_parent(struct vfs *fork, struct vfs **out, struct err *e)
 			name = rows[i].name;
 	if (n >= 0 && !name)
 		err_set(e, ERR_NOTFOUND,
-			"%s is not a fork, or its parent was deleted",
+			"namespace '%s' is not a fork, or its parent was "
+			"deleted",
 			fork->name);
 	rc = name ? vfs_open(out, fork->db, name, fork->who, e) : -1;
 	arena_fini(&mem);
@@ -276,27 +283,88 @@ static int merge_both(struct plan *p, struct vfs *fork, struct err *e)
 	return tx_end(parent, rc, e);
 }
 
-int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
+/* *base becomes the fork as it was at its start. */
+static int open_base(struct vfs *fork, struct vfs *base, struct plan *p,
+		     struct err *e)
 {
-	struct plan p = {.m = m, .fork = {.v = fork}};
-	struct vfs base = *fork;
 	struct vfs_snap_find_row point;
-	int rc;
 
-	m->taken = m->conflicts = 0;
+	p->m->applied = p->m->conflicts = 0;
 	if (fork->snap)
 		return err_set(e, ERR_READONLY, "a snapshot cannot be merged");
 	if (snapshot_find(fork, VFS_FORK_POINT, &point, e))
-		return err_set(e, ERR_USAGE, "%s is not a fork", fork->name);
-	base.snap = point.id;
-	base.snap_next_ino = point.next_ino;
-	p.base.v = &base;
+		return err_set(e, ERR_USAGE, "namespace '%s' is not a fork",
+			       fork->name);
+	*base = *fork;
+	base->snap = point.id;
+	base->snap_next_ino = point.next_ino;
+	base->read = (struct node_refs){0};
+	p->base.v = base;
+	return 0;
+}
+
+static int merge_from_file(struct vfs *parent, struct plan *p, struct err *e)
+{
+	struct vfs_at at = {0, p->fork.v->name};
+
+	return vfs_diff(&p->base, &p->fork, diff_list_add, &p->d, e) ||
+			       carry_out(p, e) ||
+			       journal_add(parent, VFS_OP_merge, at, 0, e)
+		       ? -1
+		       : 0;
+}
+
+/* The fork is read in one transaction of its file, the parent is changed in one
+ * of its own. The fork keeps its base: a second merge finds both sides equal. */
+static int merge_both_files(struct plan *p, struct vfs *fork, struct err *e)
+{
+	struct vfs *parent = p->parent.v;
+	int rc;
+
+	if (tx_begin(parent, e))
+		return -1;
+	rc = sql_enter(fork->db, e); /* a directory may have to be read first */
+	if (rc == 0) {
+		fork->inside = p->base.v->inside = parent->inside = true;
+		rc = tx_refresh(fork, e) ? -1 : merge_from_file(parent, p, e);
+		fork->inside = parent->inside = false;
+		rc = sql_leave(fork->db, rc, e);
+	}
+	return tx_end(parent, rc, e);
+}
+
+int vfs_merge_across(struct vfs *fork, struct vfs *parent, struct vfs_merge *m,
+		     struct err *e)
+{
+	struct plan p = {.m = m, .fork = {.v = fork}, .parent = {.v = parent}};
+	struct vfs base;
+	int rc;
+
+	if (open_base(fork, &base, &p, e))
+		return -1;
+	sql_bulk_begin(parent->db);
+	rc = merge_both_files(&p, fork, e);
+	sql_bulk_end(parent->db);
+	node_refs_fini(&base.read);
+	diff_list_fini(&p.d);
+	return rc;
+}
+
+int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
+{
+	struct plan p = {.m = m, .fork = {.v = fork}};
+	struct vfs base;
+	int rc;
+
+	if (open_base(fork, &base, &p, e))
+		return -1;
 	if (open_parent(fork, &p.parent.v, e))
 		return -1;
 	sql_bulk_begin(fork->db);
 	rc = merge_both(&p, fork, e);
 	sql_bulk_end(fork->db);
 	vfs_close(p.parent.v);
+	node_refs_fini(&base.read);
 	diff_list_fini(&p.d);
 	return rc;
 }

@@ -29,12 +29,17 @@ struct vfs_merge {
 	void (*report)(void *arg, const struct vfs_difference *d,
 		       bool conflict);
 	void *arg;
-	int64_t taken, conflicts; /* out */
+	int64_t applied, conflicts; /* out */
 };
 
 /* ERR_CONFLICT if there are conflicts and `strategy` does not resolve them. */
 int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e);
 int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e);
+
+/* Merges a fork in the file of another agent (vfs_fork_across) into a namespace;
+ * contents are copied. */
+int vfs_merge_across(struct vfs *fork, struct vfs *parent, struct vfs_merge *m,
+		     struct err *e);
 
 /* Resets a fork to its base; a namespace over a host directory then shows that
  * directory as it is now. */

@@ -1,5 +1,6 @@
 #include "vfs/core/core.h"
 
+#include "vfs/core/fork_fill.h"
 #include "vfs/snapshot/snapshot.h"
 
 /* Rolling back to a snapshot, and deleting whole ranges. */
@@ -171,6 +172,8 @@ static int back_to(struct vfs *v, int64_t snap, struct err *e)
 			    &mem, e);
 	int rc = n < 0 ? -1 : 0;
 
+	for (int i = n - 1; rc == 0 && i >= 0 && rows[i].id > snap; i--)
+		rc = fork_complete_from(v, rows[i].id, e);
 	for (int i = n - 1; rc == 0 && i >= 0 && rows[i].id >= snap; i--) {
 		struct vfs_key gone = {.snap = rows[i].id};
 

@@ -1,7 +1,8 @@
+#include "vfs/snapshot/snapshot.h"
 #include "vfs/core/core.h"
 
+#include "vfs/core/fork_fill.h"
 #include "vfs/core/lower.h"
-#include "vfs/snapshot/snapshot.h"
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
@@ -36,7 +37,7 @@ int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
 
 	v->keep = snap;
 	v->keep_next_ino = next_ino;
-	v->next_ino = 0;
+	v->next_ino = v->next_lower = 0;
 	return sql_exec(v->db, Q_VFS_NS_SNAP, &key, e) < 0 ? -1 : 0;
 }
 
@@ -55,7 +56,7 @@ int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e)
 			       ? -1
 			       : err_set(e, ERR_CONFLICT,
 					 "snapshot '%s' already exists", name);
-	if (lower_fill_all(v, e) || ino_peek(v, &row.next_ino, e) ||
+	if (ino_peek(v, &row.next_ino, e) ||
 	    sql_exec(v->db, Q_VFS_SNAP_ADD, &row, e) < 0)
 		return -1;
 	return snapshot_is_newest(v, sql_last_rowid(v->db), row.next_ino, e);
@@ -65,7 +66,7 @@ static int snapshot_in(struct vfs *v, const char *name, struct err *e)
 {
 	struct vfs_at at = {0, name};
 
-	if (snapshot_add(v, name, false, e))
+	if (lower_fill_all(v, e) || snapshot_add(v, name, false, e))
 		return -1;
 	return journal_add(v, VFS_OP_snapshot, at, 0, e);
 }
@@ -90,7 +91,7 @@ int snapshot_find(struct vfs *v, const char *name,
 
 	if (found)
 		return found < 0 ? -1 : 0;
-	return err_set(e, ERR_NOTFOUND, "namespace %s has no snapshot %s",
+	return err_set(e, ERR_NOTFOUND, "namespace '%s' has no snapshot '%s'",
 		       v->name, quoted(name).text);
 }
 
@@ -185,7 +186,10 @@ int snapshot_drop(struct vfs *v, int64_t snap, struct err *e)
 	struct vfs_key key = {.id = v->ns, .snap = snap};
 	struct vfs_snap_row older = {0};
 	struct arena mem = {0};
-	int found = sql_get(v->db, Q_VFS_SNAP_BEFORE, &key, &older, &mem, e);
+	int found = fork_complete_from(v, snap, e)
+			    ? -1
+			    : sql_get(v->db, Q_VFS_SNAP_BEFORE, &key, &older,
+				      &mem, e);
 
 	arena_fini(&mem);
 	if (found < 0 || (found && pass_to_older(v, snap, &older, e)) ||

@@ -13,7 +13,10 @@
  * Taking a snapshot writes one row, whatever the size of the tree. From then
  * on, the first change of an object stores its before-image. Rolling back, and
  * deleting a snapshot, take time in proportion to the changes. A fork is a
- * namespace of its own: it copies names and nodes, and shares contents.
+ * namespace of its own. It takes the same time for any size of the tree: the
+ * names and nodes of a directory are copied when it is first used, and contents
+ * are shared. (A fork of a namespace with a lower directory copies all names and
+ * nodes at once.)
  *
  * The first snapshot or fork of a namespace with a lower directory reads all of
  * it (names and attributes, no contents).
@@ -23,6 +26,9 @@ struct vfs;
 
 /* The first snapshot of a fork, which is not listed: its base. */
 #define VFS_FORK_POINT ".fork"
+/* The snapshot of a namespace that a fork of its current tree needs, with the
+ * number of the fork; it is not listed. */
+#define VFS_SOURCE ".source-"
 
 struct vfs_snapshot {
 	const char *name;
@@ -63,5 +69,21 @@ int vfs_snapshots(struct vfs *v, struct vfs_snapshot **out, struct arena *a,
 
 /* Creates a new namespace from what v shows (also a snapshot). */
 int vfs_fork(struct vfs *v, const char *name, struct err *e);
+
+/*
+ * The same in another file, db, from which v is only read. Contents are copied,
+ * each once, however many forks use it. The new namespace is filled in short
+ * transactions and appears with the last one; if the process is killed before,
+ * vfs_gc deletes what it has copied. Not in a transaction.
+ */
+struct vfs_fork_new {
+	const char *name;
+	const char *run; /* that creates it, or NULL */
+	bool ephemeral;
+	void (*progress)(void); /* after each transaction; may be NULL */
+};
+
+int vfs_fork_across(struct vfs *v, struct sql *db,
+		    const struct vfs_fork_new *new, struct err *e);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "lib/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,15 @@ static const struct driver *const drivers[DRIVERS] = {
 };
 
 static const struct driver *linked;
+
+void run_end_set(struct run_end *end, enum reason reason, const char *fmt,
+		 va_list ap)
+{
+	end->reason = reason;
+	if (vsnprintf(end->detail, sizeof end->detail, fmt, ap) >=
+	    (int)sizeof end->detail)
+		text_mark_cut(end->detail, sizeof end->detail);
+}
 
 void driver_link(const struct driver *d)
 {

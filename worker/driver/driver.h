@@ -4,6 +4,7 @@
 #include "ipc/end_reason.h"
 #include "worker/run/run.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 /*
@@ -11,7 +12,7 @@
  * run_wait and run_ask, and checks there whether the run is to end. It need not
  * clean up processes: after run(), all processes below the worker are ended,
  * unless the run succeeded and the driver keeps some for the session's next run
- * (r->idle_ms, r->held; worker/run/idle.h).
+ * (r->idle_ms, r->reuse; worker/run/idle.h).
  */
 struct run_end {
 	enum reason reason;
@@ -19,6 +20,10 @@ struct run_end {
 	int64_t exit_code; /* OPT_NONE: none */
 	int64_t signal;
 };
+
+/* Sets reason and detail; a detail that is too long is cut and marked. */
+void run_end_set(struct run_end *end, enum reason reason, const char *fmt,
+		 va_list ap) __attribute__((format(printf, 3, 0)));
 
 struct driver {
 	const char *name;
@@ -31,7 +36,7 @@ struct driver {
 	 * requested. */
 	int (*run)(struct run *r, struct run_end *end, struct err *e);
 
-	/* Frees r->held, which will not be used. Other code ends the
+	/* Frees r->reuse, which will not be used. Other code ends the
 	 * processes. */
 	void (*release)(struct run *r);
 

@@ -13,6 +13,7 @@
 #include "worker/process/command.h"
 #include "worker/process/orphans.h"
 #include "worker/process/subprocess.h"
+#include "worker/run/turn.h"
 #include "worker/workspace/workspace.h"
 
 #include <signal.h>
@@ -90,7 +91,7 @@ static int first_input(struct exec *x, struct err *e)
 	return buf_ok(&x->subprocess.input, "prompt", e);
 }
 
-static int heard(void *arg, const char *p, size_t n, struct err *e)
+static int on_output(void *arg, const char *p, size_t n, struct err *e)
 {
 	struct exec *x = arg;
 
@@ -138,7 +139,7 @@ static int serve_command(struct exec *x, struct err *e)
 }
 
 /* From the start of the command until none of its processes is left. */
-static int live(struct exec *x, struct run_end *end, struct err *e)
+static int serve_process(struct exec *x, struct run_end *end, struct err *e)
 {
 	struct run *r = x->run;
 	struct err left;
@@ -168,12 +169,14 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 static int command(struct exec *x, struct run_end *end, struct err *e)
 {
 	struct child_spec spec = {x->config.argv, x->config.env, x->config.cwd,
-				  workspace_ns(x->run->workspace), x->run->box};
+				  workspace_ns(x->run->workspace),
+				  x->run->sandbox};
 
-	if (first_input(x, e))
+	if (first_input(x, e) || turn_begin(x->run, "exec", e))
 		return -1;
-	return subprocess_start(&x->subprocess, &spec, end) ? live(x, end, e)
-							    : 0;
+	return subprocess_start(&x->subprocess, &spec, end)
+		       ? serve_process(x, end, e)
+		       : 0;
 }
 
 static int exec_run(struct run *r, struct run_end *end, struct err *e)
@@ -187,7 +190,7 @@ static int exec_run(struct run *r, struct run_end *end, struct err *e)
 			     e))
 		return -1;
 	subprocess_init(&x->subprocess, r);
-	x->subprocess.heard = heard;
+	x->subprocess.on_output = on_output;
 	x->subprocess.arg = x;
 	r->state = x;
 	mark(MARK_workspace_open);

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int probe_say(const char *step, bool ok, const char *detail)
+int probe_report(const char *step, bool ok, const char *detail)
 {
 	struct buf b = BUF_MAX(64u << 10);
 
@@ -44,7 +44,7 @@ static int read_child(const struct child *c, int fd, char *out, size_t room)
 }
 
 /* "/bin/sh -n -c TEXT" for a shell text, else "command -v PROGRAM". */
-int probe_exec(const struct exec_config *c, const struct sandbox *box)
+int probe_exec(const struct exec_config *c, const struct sandbox *sandbox)
 {
 	static char sh[] = "/bin/sh", parse[] = "-nc", run[] = "-c",
 		    find[] = "command -v -- \"$0\"";
@@ -55,43 +55,43 @@ int probe_exec(const struct exec_config *c, const struct sandbox *box)
 	struct child_spec spec = {.argv = shell ? parse_argv : find_argv,
 				  .env = c->env,
 				  .cwd = c->cwd,
-				  .box = box};
-	char said[400];
+				  .sandbox = sandbox};
+	char output[400];
 	struct child child;
 	struct err e;
 	int status;
 
 	if (child_start(&child, &spec, &e))
-		return probe_say("command", false, e.text);
-	status = read_child(&child, shell ? child.err : child.out, said,
-			    sizeof said);
+		return probe_report("command", false, e.text);
+	status = read_child(&child, shell ? child.err : child.out, output,
+			    sizeof output);
 	child_close(&child);
 	if (shell)
-		return probe_say("command", status == 0,
-				 said[0] ? said : "the shell text parses");
+		return probe_report("command", status == 0,
+				    output[0] ? output
+					      : "the shell text parses");
 	if (status == 0)
-		return probe_say("command", true, said);
-	text_printf(
-		said, sizeof said,
-		strchr(c->argv[0], '/')
-			? "%.200s does not exist in the sandbox, or cannot be "
-			  "executed; 'paths' of the agent makes it visible"
-			: "%.200s is not on the PATH in the sandbox",
-		c->argv[0]);
-	return probe_say("command", false, said);
+		return probe_report("command", true, output);
+	text_printf(output, sizeof output,
+		    strchr(c->argv[0], '/')
+			    ? "%s does not exist in the sandbox, or cannot be "
+			      "executed; 'paths' of the agent makes it visible"
+			    : "%s is not on the PATH in the sandbox",
+		    quoted(c->argv[0]).text);
+	return probe_report("command", false, output);
 }
 
 int probe_script(const cJSON *config)
 {
 	const cJSON *steps = cJSON_GetObjectItemCaseSensitive(config, "steps");
-	char said[64];
+	char output[64];
 	struct err e;
 
 	if (!steps)
-		return probe_say("steps", true,
-				 "the prompt contains the steps");
+		return probe_report("steps", true,
+				    "the prompt contains the steps");
 	if (script_check(steps, &e))
-		return probe_say("steps", false, e.text);
-	text_printf(said, sizeof said, "%d", cJSON_GetArraySize(steps));
-	return probe_say("steps", true, said);
+		return probe_report("steps", false, e.text);
+	text_printf(output, sizeof output, "%d", cJSON_GetArraySize(steps));
+	return probe_report("steps", true, output);
 }

@@ -32,7 +32,6 @@
 #include <unistd.h>
 
 #define NS_PER_MS  1000000
-#define STEPS_MAX  100000
 #define REPEAT_MAX 10000000
 #define BATCH_MAX  256
 
@@ -43,7 +42,7 @@ struct script {
 	int64_t began;
 	bool over; /* skip all further steps */
 	int number;
-	struct buf heard; /* a message that no step has awaited yet */
+	struct buf message; /* a message that no step has awaited yet */
 };
 
 static int bad(const struct script *s, const char *what, struct err *e)
@@ -270,7 +269,7 @@ static int do_await(struct script *s, const cJSON *step, const cJSON *v,
 
 	(void)step;
 	(void)v;
-	while (rc == 0 && (s->heard.n == 0 || s->run->paused)) {
+	while (rc == 0 && (s->message.n == 0 || s->run->paused)) {
 		if (run_ending(s->run))
 			rc = err_set(e, ERR_CANCELED, "no message arrived");
 		else
@@ -279,11 +278,11 @@ static int do_await(struct script *s, const cJSON *step, const cJSON *v,
 	if (rc == 0) {
 		json_begin_object(&b);
 		json_put_text(&b, "role", "assistant");
-		json_put_text(&b, "content", s->heard.p);
+		json_put_text(&b, "content", s->message.p);
 		json_end_object(&b);
 		rc = transcript_add_body(&s->run->transcript, "message", &b, e);
 	}
-	buf_clear(&s->heard);
+	buf_clear(&s->message);
 	return rc;
 }
 
@@ -417,7 +416,7 @@ static int script_run(struct run *r, struct run_end *end, struct err *e)
 			     .stream.transcript = &r->transcript,
 			     .end = end,
 			     .began = clock_mono_ns(),
-			     .heard = BUF_MAX(MSG_MAX_BYTES)};
+			     .message = BUF_MAX(MSG_MAX_BYTES)};
 	if (v && !steps) {
 		own = steps = json_parse("script", r->start->prompt,
 					 strlen(r->start->prompt), e);
@@ -430,7 +429,7 @@ static int script_run(struct run *r, struct run_end *end, struct err *e)
 	r->state = NULL;
 	cJSON_Delete(own);
 	cJSON_Delete(v);
-	buf_fini(&s->heard);
+	buf_fini(&s->message);
 	return rc;
 }
 
@@ -445,8 +444,8 @@ static void script_on_message(struct run *r, const struct msg *m)
 	struct script *s = r->state;
 
 	if (s && m->type == MSG_TYPE_MESSAGE) {
-		buf_clear(&s->heard);
-		buf_adds(&s->heard, m->u.message.text);
+		buf_clear(&s->message);
+		buf_adds(&s->message, m->u.message.text);
 	}
 }
 

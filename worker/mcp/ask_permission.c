@@ -2,13 +2,9 @@
 #include "worker/mcp/mcp.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define INPUT_MAX  (32u << 10) /* arguments that a user should see */
@@ -30,30 +26,6 @@ static const char *kind_of(const char *tool)
 		if (strcmp(kinds[i].tool, tool) == 0)
 			return kinds[i].kind;
 	return "other";
-}
-
-/* A path may be too long for an address. */
-int mcp_ask_open(const char *path)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	char *copy = strdup(path);
-	int dir = copy ? open(dirname(copy), O_PATH | O_CLOEXEC) : -1;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const char *slash = strrchr(path, '/');
-
-	snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%.60s", dir,
-		 slash ? slash + 1 : path);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at)) {
-		int sys = errno;
-
-		close(fd);
-		fd = -1;
-		errno = sys;
-	}
-	if (dir >= 0)
-		close(dir);
-	free(copy);
-	return fd;
 }
 
 static void add_path(struct buf *b, const cJSON *v)
@@ -89,8 +61,10 @@ static int write_question(int fd, const char *tool, const cJSON *args)
 	json_put_text(&b, "kind", kind_of(tool));
 	put_paths(&b, args);
 	json_add(&input, args);
-	if (input.n && !input.over)
-		json_put_raw(&b, "input", input.p);
+	json_put_raw(&b, "input",
+		     input.over ? "{\"truncated\":true}"
+		     : input.n  ? input.p
+				: NULL);
 	json_end_object(&b);
 	buf_addc(&b, '\n');
 	sent = !b.over && send(fd, b.p, b.n, MSG_NOSIGNAL) == (ssize_t)b.n;
@@ -134,7 +108,7 @@ int mcp_ask(int fd, const char *tool, const cJSON *args, struct err *e)
 	v = json_parse_object("an answer", text, strlen(text), &bad);
 	allow = json_bool(v, "allow", false);
 	if (!allow)
-		err_set(e, ERR_DENIED, "%s: %.300s", tool,
+		err_set(e, ERR_DENIED, "%s: %s", tool,
 			json_text(v, "why", "it was not permitted"));
 	cJSON_Delete(v);
 	return allow ? 0 : -1;

@@ -150,7 +150,8 @@ static int grep_line(struct find *f, const struct beneath_item *item, int line,
 	if (f->out->n)
 		buf_addc(f->out, '\n');
 	add_path(f, item);
-	buf_addf(f->out, ":%d:%.*s", line, LINE_SHOWN, text);
+	buf_addf(f->out, ":%d:", line);
+	buf_add_fit(f->out, text, LINE_SHOWN);
 	return 0;
 }
 

@@ -1,10 +1,12 @@
 #include "worker/mcp/mcp.h"
 
+#include "ipc/run_socket.h"
 #include "lib/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,17 +14,17 @@
 #define OUT_MAX    (64u << 20)
 #define READ_BYTES (64u << 10)
 
-enum { READS = false, CHANGES = true };
+enum effect { READS, CHANGES, ASKS };
 
 static const struct tool {
 	const char *name;
 	mcp_tool *run;
-	bool changes;
+	enum effect effect;
 	const char *args;
 	const char *about;
 } tools[] = {
-#define TOOL(name, fn, changes, args, about) \
-	{#name, mcp_##fn, changes, args, about},
+#define TOOL(name, fn, effect, args, about) \
+	{#name, mcp_##fn, effect, args, about},
 #include "worker/mcp/tools.def"
 #undef TOOL
 };
@@ -103,15 +105,24 @@ void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg)
 
 		add_schema(&schema, tools[i].args);
 		fn(arg, &(struct mcp_about){tools[i].name, tools[i].about,
-					    schema.p, tools[i].changes});
+					    schema.p, tools[i].effect != READS,
+					    tools[i].effect == ASKS});
 		buf_fini(&schema);
 	}
 }
 
+struct listing {
+	const struct mcp *mcp;
+	struct buf *out;
+};
+
 static void list_one(void *arg, const struct mcp_about *about)
 {
-	struct buf *b = arg;
+	const struct listing *l = arg;
+	struct buf *b = l->out;
 
+	if (about->asks && !l->mcp->request)
+		return;
 	json_begin_object(b);
 	json_put_text(b, "name", about->name);
 	json_put_text(b, "description", about->text);
@@ -122,17 +133,19 @@ static void list_one(void *arg, const struct mcp_about *about)
 	json_end_object(b);
 }
 
-static int on_list(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int on_list(struct rpc *r, const struct rpc_request *request,
+		   struct err *e)
 {
 	struct buf b = BUF_MAX(1 << 20);
+	struct listing l = {r->owner, &b};
 
 	(void)e;
 	json_begin_object(&b);
 	json_put_array(&b, "tools");
-	mcp_each(list_one, &b);
+	mcp_each(list_one, &l);
 	json_end_array(&b);
 	json_end_object(&b);
-	rpc_answer(r, ask->id, b.p);
+	rpc_answer(r, request->id, b.p);
 	buf_fini(&b);
 	return 0;
 }
@@ -175,10 +188,11 @@ static void answer_call(struct rpc *r, const char *id, const struct buf *text,
 	buf_fini(&b);
 }
 
-static const struct tool *find_tool(const char *name)
+static const struct tool *find_tool(const struct mcp *m, const char *name)
 {
 	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
-		if (strcmp(tools[i].name, name) == 0)
+		if (strcmp(tools[i].name, name) == 0 &&
+		    (tools[i].effect != ASKS || m->request))
 			return &tools[i];
 	return NULL;
 }
@@ -187,16 +201,19 @@ static int run_tool(struct mcp *m, const struct tool *t, const cJSON *args,
 		    struct buf *out, struct err *e)
 {
 	const struct files_kind *k = m->store->kind;
+	bool changes = t->effect == CHANGES;
 
-	if (k->begin(m->store, t->changes, e))
+	if (t->effect == ASKS) /* it may wait, without a transaction */
+		return t->run(m, args, out, e);
+	if (k->begin(m->store, changes, e))
 		return -1;
-	return k->end(m->store, t->changes, t->run(m, args, out, e), e);
+	return k->end(m->store, changes, t->run(m, args, out, e), e);
 }
 
 int mcp_call(struct mcp *m, const char *name, const cJSON *args,
 	     struct buf *out, struct err *e)
 {
-	const struct tool *t = find_tool(name);
+	const struct tool *t = find_tool(m, name);
 
 	if (!t)
 		return err_set(e, ERR_NOTFOUND, "there is no tool %s",
@@ -206,10 +223,11 @@ int mcp_call(struct mcp *m, const char *name, const cJSON *args,
 		       : buf_ok(out, "the answer", e);
 }
 
-static int on_call(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int on_call(struct rpc *r, const struct rpc_request *request,
+		   struct err *e)
 {
-	const char *name = json_text(ask->params, "name", "");
-	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
+	const char *name = json_text(request->params, "name", "");
+	const cJSON *args = cJSON_GetObjectItemCaseSensitive(request->params,
 							     "arguments");
 	struct buf text = BUF_MAX(MCP_TEXT_MAX);
 	struct mcp *m = r->owner;
@@ -217,11 +235,12 @@ static int on_call(struct rpc *r, const struct rpc_request *ask, struct err *e)
 	int rc;
 
 	(void)e;
-	if (!find_tool(name)) {
-		rpc_refuse(r, ask->id, RPC_PARAMS, "there is no such tool");
+	if (!find_tool(m, name)) {
+		rpc_refuse(r, request->id, RPC_PARAMS, "there is no such tool");
 		return 0;
 	}
-	rc = m->ask >= 0 && mcp_ask(m->ask, name, args, &why)
+	rc = m->permission_fd >= 0 &&
+			     mcp_ask(m->permission_fd, name, args, &why)
 		     ? -1
 		     : mcp_call(m, name, args, &text, &why);
 	if (rc) {
@@ -229,16 +248,17 @@ static int on_call(struct rpc *r, const struct rpc_request *ask, struct err *e)
 		text.over = false;
 		buf_adds(&text, why.text);
 	}
-	answer_call(r, ask->id, &text, rc != 0);
+	answer_call(r, request->id, &text, rc != 0);
 	buf_fini(&text);
 	return 0;
 }
 
 /* Nothing depends on the version: the one of the client is accepted. */
-static int on_initialize(struct rpc *r, const struct rpc_request *ask,
+static int on_initialize(struct rpc *r, const struct rpc_request *request,
 			 struct err *e)
 {
-	const char *version = json_text(ask->params, "protocolVersion", NEWEST);
+	const char *version = json_text(request->params, "protocolVersion",
+					NEWEST);
 	struct buf b = BUF_MAX(4096);
 
 	(void)e;
@@ -251,15 +271,16 @@ static int on_initialize(struct rpc *r, const struct rpc_request *ask,
 	json_put_text(&b, "version", SKEP_VERSION);
 	json_end_object(&b);
 	json_end_object(&b);
-	rpc_answer(r, ask->id, b.p);
+	rpc_answer(r, request->id, b.p);
 	buf_fini(&b);
 	return 0;
 }
 
-static int on_ping(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int on_ping(struct rpc *r, const struct rpc_request *request,
+		   struct err *e)
 {
 	(void)e;
-	rpc_answer(r, ask->id, "{}");
+	rpc_answer(r, request->id, "{}");
 	return 0;
 }
 
@@ -272,7 +293,7 @@ static const struct rpc_method methods[] = {
 
 void mcp_init(struct mcp *m, struct files *store)
 {
-	*m = (struct mcp){.store = store, .ask = -1};
+	*m = (struct mcp){.store = store, .permission_fd = -1};
 	buf_init(&m->out, OUT_MAX);
 	rpc_init(&m->rpc, methods, sizeof methods / sizeof *methods, &m->out,
 		 m);
@@ -301,24 +322,39 @@ static int write_out(struct mcp *m)
 	return 0;
 }
 
-int mcp_serve(const char *dir, const char *ask)
+/* The supervisor is asked through the worker; what the agent wrote is committed
+ * before, so that a fork of the workspace contains it. */
+static int ask_supervisor(void *arg, const struct run_socket_request *q,
+			  struct buf *out, struct err *e)
+{
+	const int *dir = arg;
+
+	(void)fsync(*dir);
+	return run_socket_call(q, out, e);
+}
+
+int mcp_serve(const char *dir, const char *permissions)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int worker = ask ? mcp_ask_open(ask) : -1;
+	int worker = permissions ? run_socket_connect(permissions) : -1;
 	char bytes[READ_BYTES];
 	struct err e = {0};
 	struct files store;
 	struct mcp m;
 	ssize_t n;
 
-	if (fd < 0 || (ask && worker < 0)) {
-		fprintf(stderr, "skep-worker: %s: %s\n", fd < 0 ? dir : ask,
-			strerror(errno));
+	if (fd < 0 || (permissions && worker < 0)) {
+		fprintf(stderr, "skep-worker: %s: %s\n",
+			fd < 0 ? dir : permissions, strerror(errno));
 		return err_exit_status(ERR_NOTFOUND);
 	}
 	files_dir(&store, dir, fd);
 	mcp_init(&m, &store);
-	m.ask = worker;
+	m.permission_fd = worker;
+	if (getenv(RUN_SOCKET_ENV)) {
+		m.request = ask_supervisor;
+		m.request_arg = &fd;
+	}
 	do
 		n = read(STDIN_FILENO, bytes, sizeof bytes);
 	while ((n < 0 && errno == EINTR) ||

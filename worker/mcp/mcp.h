@@ -13,9 +13,20 @@
  */
 #define MCP_TEXT_MAX (4u << 20) /* of the answer of a tool */
 
+struct run_socket_request;
+
+/* A request to the supervisor, which may take long; see ipc/run_socket.h. */
+typedef int mcp_request(void *arg, const struct run_socket_request *q,
+			struct buf *out, struct err *e);
+
 struct mcp {
 	struct files *store; /* borrowed */
-	int ask;             /* socket of the worker that decides; -1: none */
+	/* for the tools that ask the supervisor; NULL: there are none. call_id
+	 * identifies the call in all attempts of the run; NULL: nothing does */
+	mcp_request *request;
+	void *request_arg;
+	const char *call_id;
+	int permission_fd; /* socket of the worker that decides; -1: none */
 	struct rpc rpc;
 	struct buf out; /* output */
 };
@@ -26,13 +37,12 @@ void mcp_fini(struct mcp *m);
 /* Handles input of the agent; the answers are in m->out. */
 int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e);
 
-/* Serves stdio until its end; `ask` is the socket of the worker that decides
+/* Serves stdio until its end; `permissions`: the socket of the worker that decides
  * about permissions, or NULL. Returns an exit status. */
-int mcp_serve(const char *dir, const char *ask);
+int mcp_serve(const char *dir, const char *permissions);
 
-/* ask_permission.c: connects to the worker; -1 with errno. mcp_ask asks before
- * a tool is run, and waits for the answer. ERR_DENIED is for the agent. */
-int mcp_ask_open(const char *path);
+/* ask_permission.c: asks before a tool is run, and waits for the answer.
+ * ERR_DENIED is for the agent. */
 int mcp_ask(int fd, const char *tool, const cJSON *args, struct err *e);
 
 /* The table of tools, for other servers and drivers that offer them. */
@@ -40,7 +50,8 @@ struct mcp_about {
 	const char *name;
 	const char *text;
 	const char *schema; /* JSON */
-	bool changes;       /* files of the workspace */
+	bool changes;       /* files of the workspace, or other runs */
+	bool asks;          /* the supervisor */
 };
 
 void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg);

@@ -94,8 +94,8 @@ static bool enter_directory(const struct child_spec *spec)
 {
 	const struct child_ns *ns = spec->ns;
 
-	if (spec->box && spec->box->space.mnt >= 0)
-		return sandbox_enter_namespaces(spec->box) == 0;
+	if (spec->sandbox && spec->sandbox->namespaces.mnt >= 0)
+		return sandbox_enter_namespaces(spec->sandbox) == 0;
 	return !ns ||
 	       ((ns->user < 0 || setns(ns->user, CLONE_NEWUSER) == 0) &&
 		(ns->mnt < 0 || setns(ns->mnt, CLONE_NEWNS) == 0) &&
@@ -105,7 +105,7 @@ static bool enter_directory(const struct child_spec *spec)
 static void exec_program(const struct child_spec *spec, const char *path,
 			 struct failure *f)
 {
-	if (spec->box && sandbox_enforce(spec->box))
+	if (spec->sandbox && sandbox_enforce(spec->sandbox))
 		return;
 	f->step = STEP_EXEC;
 	(void)execve(path, spec->argv, spec->env);
@@ -140,7 +140,7 @@ static void become(void *arg)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (is_orphan(b))
 		_exit(127);
-	if (!spec->box) /* otherwise sandbox_start has done it */
+	if (!spec->sandbox) /* otherwise sandbox_start has done it */
 		proc_oom_score(PROC_OOM_COMMAND);
 	sigemptyset(&none);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -178,7 +178,7 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 	if (f->step == STEP_BOX)
 		return err_set(e, ERR_UNSUPPORTED, "the sandbox: %s",
 			       strerror(f->sys));
-	if (f->step == STEP_EXEC && f->sys == ENOENT && spec->box)
+	if (f->step == STEP_EXEC && f->sys == ENOENT && spec->sandbox)
 		return err_set(e, ERR_NOTFOUND,
 			       "%s or its interpreter does not exist in the "
 			       "sandbox (which has its own /tmp and hides "
@@ -249,7 +249,7 @@ static int start_child(struct child *c, const struct child_spec *spec,
 			  .report_fd = p->fd[3][1],
 			  .parent = getpid()};
 	struct failure f;
-	pid_t pid = sandbox_start(spec->box, become, &b);
+	pid_t pid = sandbox_start(spec->sandbox, become, &b);
 	ssize_t n;
 
 	if (pid < 0)

@@ -29,9 +29,9 @@ struct child_ns {
 struct child_spec {
 	char *const *argv; /* argv[0] is searched in PATH of env */
 	char *const *env;
-	const char *cwd;           /* in the namespace entered */
-	const struct child_ns *ns; /* NULL: none */
-	const struct sandbox *box; /* NULL: none; its namespaces are entered
+	const char *cwd;               /* in the namespace entered */
+	const struct child_ns *ns;     /* NULL: none */
+	const struct sandbox *sandbox; /* NULL: none; its namespaces are entered
 				    * before ns */
 };
 

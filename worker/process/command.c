@@ -4,13 +4,13 @@
 #include "lib/json/json.h"
 #include "schema/driver_config.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LIST_MAX     4096
-#define CONTEXT_MAX  1000
 #define CONTEXT_MORE 20
 
 static const char *const always[] = {
@@ -210,25 +210,16 @@ static int make_env(struct exec_config *c, const cJSON *v,
 	return 0;
 }
 
-static int read_rest(struct exec_config *c, const cJSON *v, struct err *e)
+static void read_rest(struct exec_config *c, const cJSON *v)
 {
 	const char *word = json_text(v, "stdin", stdin_words[STDIN_LINES]);
 	size_t n = sizeof stdin_words / sizeof *stdin_words, i = 0;
 
 	while (i < n && strcmp(stdin_words[i], word) != 0)
 		i++;
-	if (i == n)
-		return err_set(e, ERR_INVALID,
-			       "exec: stdin is %s; it must be lines, once, "
-			       "text or none",
-			       quoted(word).text);
+	assert(i < n); /* driver_config_check has checked it */
 	c->in = (enum exec_stdin)i;
 	c->context = json_i64(v, "context", CONTEXT_MORE);
-	if (c->context < 0 || c->context > CONTEXT_MAX)
-		return err_set(e, ERR_INVALID,
-			       "exec: context must be between 0 and %d",
-			       CONTEXT_MAX);
-	return 0;
 }
 
 int exec_config_command(struct exec_config *c, const cJSON *v,
@@ -249,10 +240,11 @@ int exec_config_read(struct exec_config *c, const struct msg_start *s,
 	if (!v)
 		return -1;
 	rc = driver_config_check("exec", v, e) ||
-			     exec_config_command(c, v, s, a, e) ||
-			     read_rest(c, v, e)
+			     exec_config_command(c, v, s, a, e)
 		     ? -1
 		     : 0;
+	if (rc == 0)
+		read_rest(c, v);
 	cJSON_Delete(v);
 	return rc;
 }

@@ -23,7 +23,7 @@
 
 struct confine {
 	struct sandbox_plan plan;
-	struct sandbox box;
+	struct sandbox sandbox;
 };
 
 static int read_spec(struct run *r, struct err *e)
@@ -32,13 +32,13 @@ static int read_spec(struct run *r, struct err *e)
 	cJSON *v;
 	int rc;
 
-	r->sandbox.mode = SANDBOX_OFF;
+	r->sandbox_spec.mode = SANDBOX_OFF;
 	if (!text)
 		return 0;
 	v = json_parse_object("sandbox", text, strlen(text), e);
 	if (!v)
 		return -1;
-	rc = sandbox_spec_read(&r->sandbox, v, &r->arena, e);
+	rc = sandbox_spec_read(&r->sandbox_spec, v, &r->arena, e);
 	cJSON_Delete(v);
 	return rc;
 }
@@ -63,8 +63,8 @@ static int check_support(struct run *r, const struct sandbox_support *o,
 	struct buf missing = BUF_MAX(4096);
 	int rc;
 
-	(void)sandbox_missing(o, &r->sandbox, &missing);
-	rc = sandbox_accept(o, &r->sandbox, &missing, e);
+	(void)sandbox_missing(o, &r->sandbox_spec, &missing);
+	rc = sandbox_accept(o, &r->sandbox_spec, &missing, e);
 	if (rc == 0 && missing.n > 0)
 		rc = record_gaps(r, &missing, e);
 	buf_fini(&missing);
@@ -77,8 +77,11 @@ static struct sandbox_plan plan_of(struct run *r)
 	char *own = arena_text(&r->arena, s->agent_db);
 
 	return (struct sandbox_plan){
-		.spec = &r->sandbox,
-		.space = {.user = -1, .mnt = -1, .root = -1, .hidden = s->home},
+		.spec = &r->sandbox_spec,
+		.namespaces = {.user = -1,
+			       .mnt = -1,
+			       .root = -1,
+			       .hidden = s->home},
 		.home = getenv("HOME"),
 		.own = dirname(own),
 	};
@@ -116,11 +119,11 @@ int confine_run(struct run *r, struct err *e)
 		disk_limit_begin(r);
 		oom_begin(r);
 	}
-	if (r->sandbox.mode == SANDBOX_OFF && namespaces_prepared()) {
+	if (r->sandbox_spec.mode == SANDBOX_OFF && namespaces_prepared()) {
 		namespaces_unprepare();
 		tree_has_init(0);
 	}
-	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
+	if (r->sandbox_spec.mode == SANDBOX_OFF || r->driver->commands)
 		return 0;
 	p = plan_of(r);
 	if (strcmp(r->start->workspace_mode, "disk") == 0)
@@ -149,12 +152,12 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 	char names[PATH_MAX]; /* of servers: often a link to another
 			       * directory */
 
-	if (r->sandbox.mode == SANDBOX_OFF)
+	if (r->sandbox_spec.mode == SANDBOX_OFF)
 		return 0;
 	show_path(&p.shown, base);
 	show_path(&p.shown, realpath("/etc/resolv.conf", names));
-	for (int i = 0; i < r->sandbox.read.n; i++)
-		show_path(&p.shown, r->sandbox.read.path[i]);
+	for (int i = 0; i < r->sandbox_spec.read.n; i++)
+		show_path(&p.shown, r->sandbox_spec.read.path[i]);
 	show_media(r, &p.shown);
 	confine_show_certificates(&p.shown);
 	return confine_self(r, &p, e);
@@ -171,10 +174,17 @@ static int plan_commands(struct run *r, const char *dir, struct sandbox_plan *p,
 		return -1;
 	show_path(&p->shown, arena_text(&r->lasting, program));
 	show_path(&p->shown, r->ask_socket);
+	show_path(&p->shown, r->run_socket);
+	show_path(&p->shown, r->run_helper);
 	p->workspace = dir;
 	show_media(r, &p->shown);
 	confine_show_certificates(&p->shown);
-	programs_show(&p->shown, r->start->config, r->start->home, &r->lasting);
+	programs_show(
+		&p->shown,
+		&(struct programs_request){r->start->config, r->start->home,
+					   written_by(&r->sandbox_spec, dir)},
+		&r->lasting);
+	sandbox_plan_resolve(p, &r->lasting);
 	return 0;
 }
 
@@ -182,7 +192,7 @@ static struct confine *new_confine(struct run *r)
 {
 	struct confine *c = arena_alloc(&r->lasting, sizeof *c);
 
-	*c = (struct confine){.box = BOX_NONE};
+	*c = (struct confine){.sandbox = SANDBOX_NONE};
 	return c;
 }
 
@@ -192,14 +202,14 @@ void confine_begin(struct run *r)
 	struct confine *c;
 
 	if (!workspace_is_host(r) || read_spec(r, &ignored) ||
-	    r->sandbox.mode == SANDBOX_OFF)
+	    r->sandbox_spec.mode == SANDBOX_OFF)
 		return;
 	c = new_confine(r);
 	if (plan_commands(r, workspace_host_dir(r), &c->plan, &ignored))
 		return;
-	cgroup_limit_late(&r->sandbox.limits);
-	sandbox_begin(&c->box, &c->plan);
-	tree_has_init(c->box.space.init);
+	cgroup_limit_late(&r->sandbox_spec.limits);
+	sandbox_begin(&c->sandbox, &c->plan);
+	tree_has_init(c->sandbox.namespaces.init);
 	r->making = c;
 }
 
@@ -214,10 +224,10 @@ static struct confine *plan_now(struct run *r, struct err *e)
 	c = new_confine(r);
 	if (plan_commands(r, w->dir, &c->plan, e))
 		return NULL;
-	c->plan.space.user = w->ns.user;
-	c->plan.space.mnt = w->ns.mnt;
-	c->plan.space.root = w->ns.root;
-	cgroup_limit_late(&r->sandbox.limits);
+	c->plan.namespaces.user = w->ns.user;
+	c->plan.namespaces.mnt = w->ns.mnt;
+	c->plan.namespaces.root = w->ns.root;
+	cgroup_limit_late(&r->sandbox_spec.limits);
 	return c;
 }
 
@@ -226,7 +236,7 @@ int confine_commands(struct run *r, struct err *e)
 	struct sandbox_support o;
 	struct confine *c;
 
-	if (r->sandbox.mode == SANDBOX_OFF)
+	if (r->sandbox_spec.mode == SANDBOX_OFF)
 		return 0;
 	c = plan_now(r, e);
 	r->making = NULL;
@@ -234,21 +244,21 @@ int confine_commands(struct run *r, struct err *e)
 		return -1;
 	mark(MARK_cgroup_limited);
 	oom_begin(r);
-	if (sandbox_make(&c->box, &c->plan, e))
+	if (sandbox_make(&c->sandbox, &c->plan, e))
 		return -1;
-	r->box = &c->box;
-	tree_has_init(r->box->space.init);
+	r->sandbox = &c->sandbox;
+	tree_has_init(r->sandbox->namespaces.init);
 	sandbox_detect(&o);
-	o.namespaces = r->box->space.mnt >= 0;
-	o.error = o.namespaces ? NULL : r->box->no_space.text;
-	o.pids = r->box->space.pid >= 0;
+	o.namespaces = r->sandbox->namespaces.mnt >= 0;
+	o.error = o.namespaces ? NULL : r->sandbox->namespaces_error.text;
+	o.pids = r->sandbox->namespaces.pid >= 0;
 	return check_support(r, &o, e);
 }
 
 void confine_kill(struct run *r)
 {
-	if (r->box)
-		sandbox_end(r->box);
+	if (r->sandbox)
+		sandbox_end(r->sandbox);
 }
 
 void confine_end(struct run *r)
@@ -256,9 +266,9 @@ void confine_end(struct run *r)
 	namespaces_unprepare();
 	tree_has_init(0);
 	if (r->making)
-		sandbox_drop(&r->making->box);
-	if (r->box)
-		sandbox_drop(r->box);
+		sandbox_drop(&r->making->sandbox);
+	if (r->sandbox)
+		sandbox_drop(r->sandbox);
 	r->making = NULL;
-	r->box = NULL;
+	r->sandbox = NULL;
 }

@@ -24,7 +24,7 @@ void confine_begin(struct run *r);
 int confine_run(struct run *r, struct err *e);
 
 /* After the workspace was opened: everything that child_start starts with
- * r->box from now on is in the sandbox. */
+ * r->sandbox from now on is in the sandbox. */
 int confine_commands(struct run *r, struct err *e);
 
 /* For tools that work in the agent file, without commands: only the worker is

@@ -88,14 +88,15 @@ void disk_limit_begin(struct run *r)
 	const struct msg_start *s = r->start;
 	struct disk *d;
 
-	if (r->sandbox.mode == SANDBOX_OFF || r->sandbox.limits.disk == 0)
+	if (r->sandbox_spec.mode == SANDBOX_OFF ||
+	    r->sandbox_spec.limits.disk == 0)
 		return;
 	d = arena_alloc(&r->arena, sizeof *d);
-	*d = (struct disk){.max = r->sandbox.limits.disk};
+	*d = (struct disk){.max = r->sandbox_spec.limits.disk};
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &d->began);
 	r->disk = d;
-	for (int i = 0; i < r->sandbox.write.n; i++)
-		add_place(d, r->sandbox.write.path[i]);
+	for (int i = 0; i < r->sandbox_spec.write.n; i++)
+		add_place(d, r->sandbox_spec.write.path[i]);
 	if (strcmp(s->workspace_mode, "disk") != 0) {
 		d->file = s->agent_db;
 		d->log = arena_printf(&r->arena, "%s-wal", s->agent_db);

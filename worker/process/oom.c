@@ -1,5 +1,6 @@
 #include "worker/process/oom.h"
 
+#include "lib/base/text.h"
 #include "lib/sandbox/cgroup.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ void oom_begin(struct run *r)
 {
 	const char *dir = getenv(CGROUP_MEMORY_DIR);
 
-	if (r->sandbox.limits.memory == 0 || !dir)
+	if (r->sandbox_spec.limits.memory == 0 || !dir)
 		return;
 	if (!r->memory) {
 		r->memory = arena_alloc(&r->lasting, sizeof *r->memory);
@@ -54,8 +55,8 @@ void oom_classify(struct run *r, struct run_end *end)
 		return;
 	end->reason = REASON_memory;
 	memcpy(how, end->detail, sizeof how);
-	snprintf(end->detail, sizeof end->detail,
-		 "the kernel ended a process of the run, which took more than "
-		 "limits.memory (%" PRId64 " MiB): %.300s",
-		 r->sandbox.limits.memory / MIB, how);
+	text_printf(end->detail, sizeof end->detail,
+		    "the kernel ended a process of the run, which took more "
+		    "than limits.memory (%" PRId64 " MiB): %s",
+		    r->sandbox_spec.limits.memory / MIB, how);
 }

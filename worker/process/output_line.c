@@ -104,9 +104,10 @@ static void read_usage(const cJSON *v, struct arena *a, struct exec_line *out)
 
 static void read_outbox(cJSON *v, struct arena *a, struct exec_line *out)
 {
-	cJSON *box = cJSON_GetObjectItemCaseSensitive(v, "outbox");
-	const cJSON *target = cJSON_GetObjectItemCaseSensitive(box, "target");
-	const cJSON *body = cJSON_GetObjectItemCaseSensitive(box, "body");
+	cJSON *outbox = cJSON_GetObjectItemCaseSensitive(v, "outbox");
+	const cJSON *target = cJSON_GetObjectItemCaseSensitive(outbox,
+							       "target");
+	const cJSON *body = cJSON_GetObjectItemCaseSensitive(outbox, "body");
 
 	if (!cJSON_IsObject(target) || !out->event.key)
 		return;

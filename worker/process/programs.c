@@ -13,7 +13,7 @@
 #define MODULES "/node_modules/"
 
 struct programs {
-	const char *home; /* of skep */
+	const struct programs_request *request;
 	struct arena *arena;
 	struct sandbox_paths *shown;
 	struct homes homes;
@@ -22,8 +22,9 @@ struct programs {
 /* Other paths are visible anyway; skep's own home is never shown. */
 static void show_place(struct programs *p, const char *place)
 {
-	const char *own = p->home;
+	const char *own = homes_real(&p->homes, p->request->home, p->arena);
 
+	place = homes_real(&p->homes, place, p->arena);
 	if (!homes_contain(&p->homes, place) || access(place, F_OK) ||
 	    (own && (path_is_below(place, own) || path_is_below(own, place))))
 		return;
@@ -70,7 +71,8 @@ static void show_program(struct programs *p, const char *path)
 	char real[PATH_MAX], *modules;
 
 	show_place(p, path);
-	if (!realpath(path, real) || !homes_contain(&p->homes, real))
+	if (!written_resolve(&p->request->written, path, real) ||
+	    !homes_contain(&p->homes, real))
 		return;
 	show_place(p, real);
 	modules = strstr(real, MODULES);
@@ -119,11 +121,11 @@ static void show_words(struct programs *p, const cJSON *command)
 	}
 }
 
-void programs_show(struct sandbox_paths *shown, const char *config,
-		   const char *home, struct arena *a)
+void programs_show(struct sandbox_paths *shown,
+		   const struct programs_request *request, struct arena *a)
 {
-	struct programs p = {.shown = shown, .home = home, .arena = a};
-	const char *text = config ? config : "{}";
+	struct programs p = {.shown = shown, .request = request, .arena = a};
+	const char *text = request->config ? request->config : "{}";
 	struct err ignored; /* the driver reads it again, and reports the
 			     * error */
 	cJSON *v = json_parse_object("config", text, strlen(text), &ignored);

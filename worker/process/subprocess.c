@@ -82,7 +82,7 @@ static int read_output(struct subprocess *t, int *fd, struct err *e)
 	if (n > 0 && fd == &t->child.err)
 		return exec_output_add(&t->output, true, bytes, (size_t)n, e);
 	if (n > 0)
-		return t->heard(t->arg, bytes, (size_t)n, e);
+		return t->on_output(t->arg, bytes, (size_t)n, e);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	close(*fd);

@@ -18,7 +18,7 @@ struct subprocess {
 	struct buf input;
 	bool input_ends; /* close after it was written */
 	struct exec_output output;
-	int (*heard)(void *arg, const char *p, size_t n, struct err *e);
+	int (*on_output)(void *arg, const char *p, size_t n, struct err *e);
 	void *arg;
 };
 

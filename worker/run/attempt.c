@@ -17,6 +17,7 @@
 #include "worker/run/outputs.h"
 #include "worker/run/prefault.h"
 #include "worker/run/reply.h"
+#include "worker/run/turn.h"
 #include "worker/workspace/workspace.h"
 
 #include <errno.h>
@@ -175,6 +176,8 @@ static void drive_run(struct run *r, int barrier, struct run_end *end)
 	struct err e = {0};
 	int rc = fault_point(FAULT_worker_before_open, &e);
 
+	if (rc == 0 && r->start->has_children == 1)
+		rc = run_server_open(r, &e);
 	begin_sandbox(r);
 	if (r->start->schema_version == 0) /* the file would be created */
 		wait_at_start_barrier(&barrier);
@@ -229,7 +232,7 @@ static int decide_end(struct run *r, struct run_end *end, struct err *e)
 	if (run_ending(r) || end->reason != REASON_completed ||
 	    r->start->is_ephemeral == 1)
 		r->idle_ms = 0;
-	if (r->idle_ms == 0 && r->held)
+	if (r->idle_ms == 0 && r->reuse)
 		r->driver->release(r);
 	return tree_end(run_ending(r) ? 0 : grace, r->child, &r->child_status,
 			e);
@@ -302,6 +305,8 @@ static int clean_up_run(struct run *r, struct run_end *end, struct err *e)
 	struct err why;
 	int rc = decide_end(r, end, e);
 
+	if (rc == 0 && r->transcript.open && !turn_ends_with_run(r))
+		rc = turn_end(r, e);
 	if (rc == 0 && outputs_collect(r, end, &why))
 		set_end(end, reason_of(&why), why.text);
 	if (r->idle_ms > 0 && rc == 0 && end->reason == REASON_completed)
@@ -326,7 +331,7 @@ static int end_attempt(struct run *r, struct run_end *end)
 	else if (end->reason == REASON_session_workspace)
 		r->idle_ms = 0; /* nothing was written, nothing is to be */
 	else if (!r->transcript.open)
-		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
+		rc = err_set(&e, ERR_IO, "%s", end->detail);
 	else if (end->reason != REASON_stale && end->reason != REASON_refused)
 		rc = commit_end(r, end, &e);
 	mark(MARK_end_committed);
@@ -368,6 +373,7 @@ static int attempt(struct run *r, int barrier)
 		 LI("attempt", r->start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));
 	if (r->idle_ms == 0) { /* while the supervisor commits */
+		run_server_close(r);
 		transcript_leave(&r->transcript);
 		confine_end(r);
 		mark(MARK_closed);
@@ -402,9 +408,9 @@ static int attempts(const struct msg_start *start, int barrier, struct err *e)
 		status = attempt(&r, barrier);
 		barrier = -1;
 	} while (idle_wait(&r));
-	if (r.held)
+	if (r.reuse)
 		(void)idle_end(&r, r.start->grace_ms, &ignored);
-	else if (!r.box)
+	else if (!r.sandbox)
 		exit_at_once(status);
 	run_close(&r);
 	return status;

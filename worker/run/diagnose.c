@@ -115,12 +115,12 @@ void diagnose_line(struct run *r, const char *what, const char *p, size_t n)
 	add_diagnostic(r, "line", &b);
 }
 
-void diagnose_output(struct run *r, int64_t taken, int64_t dropped)
+void diagnose_output(struct run *r, int64_t read, int64_t dropped)
 {
 	struct buf b = BUF_MAX(256);
 
 	json_begin_object(&b);
-	json_put_int(&b, "kept", taken);
+	json_put_int(&b, "kept", read);
 	json_put_int(&b, "dropped", dropped);
 	json_end_object(&b);
 	add_diagnostic(r, "output", &b);

@@ -29,7 +29,7 @@ void diagnose_command(struct run *r, const struct child_spec *spec,
 
 void diagnose_line(struct run *r, const char *what, const char *p, size_t n);
 
-void diagnose_output(struct run *r, int64_t taken, int64_t dropped);
+void diagnose_output(struct run *r, int64_t read, int64_t dropped);
 
 void diagnose_end(struct run *r, const struct run_end *end);
 

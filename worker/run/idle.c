@@ -8,7 +8,7 @@
 #include <poll.h>
 
 #define NS_PER_MS 1000000
-#define SPARE_MS  2000 /* the time-out of the supervisor comes first */
+#define MARGIN_MS 2000 /* the time-out of the supervisor comes first */
 
 /* Returns 1 if there is a next run, 0 if not yet, or -1. */
 static int begin_next_run(struct run *r)
@@ -31,7 +31,7 @@ static int begin_next_run(struct run *r)
 
 bool idle_wait(struct run *r)
 {
-	int64_t until = clock_mono_ns() + (r->idle_ms + SPARE_MS) * NS_PER_MS;
+	int64_t until = clock_mono_ns() + (r->idle_ms + MARGIN_MS) * NS_PER_MS;
 	int64_t left = 1;
 	int next = 0;
 
@@ -61,7 +61,7 @@ int idle_end(struct run *r, int64_t grace_ms, struct err *e)
 	int rc;
 
 	r->idle_ms = 0;
-	if (r->held)
+	if (r->reuse)
 		r->driver->release(r);
 	rc = tree_end(grace_ms, r->child, &r->child_status, e);
 	if (r->workspace && workspace_close(r->workspace, &why) && rc == 0) {

@@ -92,10 +92,15 @@ static int commit_texts(struct run *r, const char *type, const char *key,
 static int take_message(struct run *r, const struct msg *m, struct err *e)
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
-	char key[64];
+	char key[96];
 	int rc;
 
-	snprintf(key, sizeof key, "command:%" PRId64, m->u.id);
+	/* a message to the session is in the transcript once, whichever run
+	 * gets it */
+	if (m->u.message.message)
+		snprintf(key, sizeof key, "message:%s", m->u.message.message);
+	else
+		snprintf(key, sizeof key, "command:%" PRId64, m->u.id);
 	json_begin_object(&b);
 	json_put_text(&b, "text", m->u.message.text);
 	json_put_text(&b, "by", m->u.message.by);
@@ -138,6 +143,10 @@ static int carry_out(struct run *r, const struct msg *m, struct err *e)
 {
 	struct err why;
 
+	if (m->type == MSG_TYPE_RESULT) {
+		request_result(r, &m->u.result);
+		return 0;
+	}
 	if (m->type == MSG_TYPE_PAUSE || m->type == MSG_TYPE_RESUME) {
 		if (set_paused(r, m->type == MSG_TYPE_PAUSE, e))
 			return -1;
@@ -173,13 +182,14 @@ static int attend(struct run *r, struct err *e)
 	return rc;
 }
 
-/* Nothing happens during a pause, or while a user is asked. */
+/* Nothing happens during a pause, while a user is asked, or while the run waits
+ * for its child runs. */
 static bool may_idle(struct run *r)
 {
 	int phase = atomic_load(&r->phase);
 
 	return r->idle_timeout_ms == 0 || phase == RUN_PAUSED ||
-	       phase == RUN_WAITING;
+	       phase == RUN_WAITING || r->requests.first;
 }
 
 static void check_deadlines(struct run *r)
@@ -237,19 +247,22 @@ static int poll_and_index(struct run *r, struct pollfd *fds, unsigned n,
 int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
 	     struct err *e)
 {
-	struct pollfd all[RUN_POLL_MAX + 2];
+	struct pollfd all[RUN_POLL_MAX + 3];
 
 	assert(n <= RUN_POLL_MAX);
 	if (n > 0)
 		memcpy(all, fds, n * sizeof *fds);
 	all[n] = (struct pollfd){.fd = r->commands.fd, .events = POLLIN};
 	all[n + 1] = (struct pollfd){.fd = r->signals, .events = POLLIN};
+	all[n + 2] = (struct pollfd){.fd = run_server_fd(r), .events = POLLIN};
 	ms = until_deadline(r, ms < 60000 ? ms : 60000);
-	if (poll_and_index(r, all, n + 2, ms) < 0 && errno != EINTR)
+	if (poll_and_index(r, all, n + 3, ms) < 0 && errno != EINTR)
 		return err_errno_set(e, "poll");
 	if (n > 0)
 		memcpy(fds, all, n * sizeof *fds);
 	check_deadlines(r);
+	if (all[n + 2].revents)
+		run_server_poll(r);
 	return all[n].revents || all[n + 1].revents ? attend(r, e) : 0;
 }
 

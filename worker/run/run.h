@@ -7,6 +7,8 @@
 #include "lib/base/err.h"
 #include "lib/sandbox/sandbox.h"
 #include "worker/run/commands.h"
+#include "worker/run/requests.h"
+#include "worker/run/run_server.h"
 #include "worker/run/transcript.h"
 
 #include <poll.h>
@@ -35,17 +37,21 @@ struct run {
 	const struct msg_start *start; /* borrowed, or: */
 	struct msg_start own;          /* of a later run; texts in the arena */
 	const struct driver *driver;
-	void *state;                 /* of the driver */
-	struct workspace *workspace; /* NULL: not opened by a driver */
-	struct sandbox_spec sandbox; /* the settings */
-	struct sandbox *box;         /* of its commands; NULL: none */
-	struct confine *making;      /* started, not yet in box; NULL: none */
-	const char *ask_socket;      /* visible in the sandbox; NULL: none */
-	struct disk *disk;           /* disk limit; NULL: none */
-	struct memory *memory;       /* memory limit; NULL: none */
-	struct arena arena;          /* as long as the run */
-	struct arena lasting;        /* as long as the process */
-	void *held;      /* of the driver, from an earlier run; or NULL */
+	void *state;                      /* of the driver */
+	struct workspace *workspace;      /* NULL: not opened by a driver */
+	struct sandbox_spec sandbox_spec; /* the settings */
+	struct sandbox *sandbox;          /* of its commands; NULL: none */
+	struct confine *making;    /* started, not yet in sandbox; NULL: none */
+	const char *ask_socket;    /* visible in the sandbox; NULL: none */
+	struct run_server *server; /* for child runs; NULL: not allowed */
+	const char *run_socket;    /* of the server, visible too; or NULL */
+	const char *run_helper;    /* its program, visible too; or NULL */
+	struct pending_requests requests;
+	struct disk *disk;     /* disk limit; NULL: none */
+	struct memory *memory; /* memory limit; NULL: none */
+	struct arena arena;    /* as long as the run */
+	struct arena lasting;  /* as long as the process */
+	void *reuse;           /* of the driver, from an earlier run; or NULL */
 	int64_t idle_ms; /* how long it may be kept for the next run; 0: not */
 	struct commands commands;
 	struct transcript transcript;
@@ -58,7 +64,9 @@ struct run {
 	int64_t deadline;        /* clock_mono_ns; 0: none */
 	int64_t idle_timeout_ms; /* 0: no limit */
 	int64_t began;           /* clock_mono_ns */
-	int records;             /* diagnostic records that may still be
+	int64_t turn;            /* worker/run/turn.h; 0: none began */
+	bool in_turn;
+	int records; /* diagnostic records that may still be
 				  * written */
 	_Atomic int phase;
 	const char *asking; /* key of the question that run_ask waits for */

@@ -1,10 +1,12 @@
 #include "worker/run/run.h"
 
 #include "lib/base/clock.h"
+#include "lib/json/json.h"
 #include "lib/os/process.h"
 #include "worker/process/confine.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -79,6 +81,30 @@ static struct msg_hello hello_of(const struct msg_start *s)
 				  .build = SKEP_VERSION};
 }
 
+/* Messages that came before the run are in its start message, and handled like
+ * those that follow. Returns the number of the last command, or 0. */
+static int64_t queue_messages(struct run *r)
+{
+	const char *text = r->start->messages ? r->start->messages : "[]";
+	struct err ignored; /* the supervisor sends them again */
+	cJSON *list = json_parse("messages", text, strlen(text), &ignored);
+	const cJSON *v;
+	int64_t last = 0;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		struct msg m = {.type = MSG_TYPE_MESSAGE};
+
+		m.u.message.id = last = json_i64(v, "id", 0);
+		m.u.message.text = json_text(v, "text", "");
+		m.u.message.by = json_text(v, "by", NULL);
+		m.u.message.message = json_text(v, "message", NULL);
+		commands_command(&r->commands, &m);
+	}
+	cJSON_Delete(list);
+	return last;
+}
+
 static int open_link(struct run *r, struct err *e)
 {
 	const struct msg_start *s = r->start;
@@ -87,8 +113,10 @@ static int open_link(struct run *r, struct err *e)
 		.hello = hello_of(s),
 		.heartbeat_ms = s->heartbeat_ms > 0 ? s->heartbeat_ms : 5000,
 		.lost_after_ms = LOST_AFTER_MS,
+		.last_command = queue_messages(r),
 		.quiet_ms = QUIET_MS,
-		.calls = {r, on_command, on_refused, on_lost, on_heartbeat},
+		.calls = {r, on_command, on_refused, on_lost, on_heartbeat,
+			  on_command},
 	};
 
 	return ipc_client_open(&r->link, &config, e);
@@ -128,6 +156,9 @@ int run_open(struct run *r, const struct msg_start *start, struct err *e)
 {
 	*r = (struct run){.signals = -1, .child_status = RUN_NO_STATUS};
 	begin_run(r, start);
+	/* of a run in which skepd was started */
+	unsetenv(RUN_SOCKET_ENV);
+	unsetenv(RUN_TOKEN_ENV);
 	if (commands_init(&r->commands, e))
 		return -1;
 	if (catch_signals(r, e) || open_link(r, e)) {
@@ -140,6 +171,8 @@ int run_open(struct run *r, const struct msg_start *start, struct err *e)
 void run_close(struct run *r)
 {
 	ipc_client_close(r->link);
+	run_server_close(r);
+	requests_drop(r);
 	confine_end(r);
 	transcript_close(&r->transcript);
 	commands_fini(&r->commands);
@@ -164,10 +197,13 @@ int run_renew(struct run *r, const char *json, struct err *e)
 	r->transcript = (struct transcript){0};
 	r->disk = NULL;
 	r->records = 0;
+	r->turn = 0;
+	r->in_turn = false;
 	r->idle_ms = 0;
 	commands_reset(&r->commands);
+	requests_drop(r);
 	begin_run(r, &r->own);
 	hello = hello_of(r->start);
-	ipc_client_continue(r->link, &hello);
+	ipc_client_continue(r->link, &hello, queue_messages(r));
 	return 0;
 }

@@ -38,8 +38,8 @@ static char *marker; /* position of SPAWN_MARKER=… in the environment */
 static char *title;  /* name in ps */
 static size_t title_room;
 
-#define GATE_FD     3 /* of a preforked worker */
-#define WORKER_NAME "skep-worker"
+#define START_BARRIER_FD 3 /* of a preforked worker */
+#define WORKER_NAME      "skep-worker"
 static char worker_name[] = WORKER_NAME, shim_name[] = SHIM_NAME;
 
 /* --- packets ---------------------------------------------------------- */
@@ -72,13 +72,14 @@ static void send_spawn_event(const struct spawn_event *t, int fd)
 }
 
 /* Receives the next request and its descriptors, or -1. False: the end. */
-static bool hear(struct spawn_request *ask, int fds[SPAWN_PASSED])
+static bool receive_request(struct spawn_request *request,
+			    int fds[SPAWN_PASSED])
 {
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
 	} control;
-	struct iovec iov = {ask, sizeof *ask};
+	struct iovec iov = {request, sizeof *request};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
@@ -91,7 +92,7 @@ static bool hear(struct spawn_request *ask, int fds[SPAWN_PASSED])
 	do
 		n = recvmsg(SPAWN_FD, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof *ask)
+	if (n != (ssize_t)sizeof *request)
 		return false;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
@@ -155,50 +156,52 @@ static void exit_spawner(char *name, const char *run)
 	take_name(run);
 }
 
-static void become_worker(const struct spawn_request *ask, const int *fds)
+static void become_worker(const struct spawn_request *request, const int *fds)
 	__attribute__((noreturn));
 
 /* The worker is the same program: nothing has to be loaded, and most pages are
  * in memory. Descriptors of the spawner are closed, and names are changed. */
-static void become_worker(const struct spawn_request *ask, const int *fds)
+static void become_worker(const struct spawn_request *request, const int *fds)
 {
-	exit_spawner(worker_name, ask->run);
+	exit_spawner(worker_name, request->run);
 	proc_oom_score(PROC_OOM_WORKER);
-	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
+	if (dup2(fds[0], 0) < 0 ||
+	    (fds[1] >= 0 && dup2(fds[1], START_BARRIER_FD) < 0))
 		_exit(71);
-	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
-	cgroup_join(ask->limits, ask->cgroup);
+	syscall(SYS_close_range,
+		fds[1] < 0 ? START_BARRIER_FD : START_BARRIER_FD + 1U, ~0U, 0U);
+	cgroup_join(request->limits, request->cgroup);
 	/* skepd finds and removes the cgroups of a preforked worker through its
 	 * unified cgroup */
-	if (ask->cgroup[0] && id_is(ID_PREFORK, ask->run))
+	if (request->cgroup[0] && id_is(ID_PREFORK, request->run))
 		cgroup_enter_early();
-	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
+	exit(worker_main(0, fds[1] < 0 ? -1 : START_BARRIER_FD, take_name));
 }
 
-static void become_shim(const struct spawn_request *ask, const int *fds)
+static void become_shim(const struct spawn_request *request, const int *fds)
 {
-	exit_spawner(shim_name, ask->run);
-	cgroup_join(ask->limits, ask->cgroup);
+	exit_spawner(shim_name, request->run);
+	cgroup_join(request->limits, request->cgroup);
 	exit(plugin_shim_main(fds));
 }
 
-static pid_t start_process(const struct spawn_request *ask, const int *fds,
+static pid_t start_process(const struct spawn_request *request, const int *fds,
 			   struct spawn_event *event)
 {
-	int cgroup = make_cgroup(ask->cgroup);
+	int cgroup = make_cgroup(request->cgroup);
 	pid_t pid;
 
-	cgroup_set(ask->limits);
+	cgroup_set(request->limits);
 	/* Before the fork, so that the child has the marker from its start. */
-	snprintf(marker, SPAWN_RUN, "%s", ask->run);
+	snprintf(marker, SPAWN_RUN, "%s", request->run);
 	pid = fork_into(cgroup);
 	event->in_cgroup = pid > 0;
 	if (pid < 0)
 		pid = fork();
-	if (pid == 0 && ask->program == SPAWN_PLUGIN)
-		become_shim(ask, fds);
+	if (pid == 0 && request->program == SPAWN_PLUGIN)
+		become_shim(request, fds);
 	else if (pid == 0)
-		become_worker(ask, fds);
+		become_worker(request, fds);
 	if (pid < 0)
 		event->status = errno;
 	if (cgroup >= 0)
@@ -206,22 +209,22 @@ static pid_t start_process(const struct spawn_request *ask, const int *fds,
 	return pid;
 }
 
-static void spawn(const struct spawn_request *ask, const int *fds)
+static void spawn(const struct spawn_request *request, const int *fds)
 {
 	struct spawn_event event = {.kind = SPAWN_FAILED,
-				    .attempt = ask->attempt};
+				    .attempt = request->attempt};
 	struct proc_stat st = {0};
 	struct err e;
 	int pidfd = -1;
 	pid_t pid = -1;
 
-	memcpy(event.run, ask->run, sizeof event.run);
+	memcpy(event.run, request->run, sizeof event.run);
 	if (fds[0] < 0)
 		event.status = EBADF;
 	else if (fault_point(FAULT_spawner_before_fork, &e))
 		event.status = EAGAIN;
 	else
-		pid = start_process(ask, fds, &event);
+		pid = start_process(request, fds, &event);
 	if (pid > 0) {
 		/* Not reaped yet, so its pid is not reused. */
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -289,7 +292,7 @@ int main(int argc, char **argv)
 	struct pollfd fds[2] = {{.fd = SPAWN_FD, .events = POLLIN},
 				{.events = POLLIN}};
 	struct signalfd_siginfo drop;
-	struct spawn_request ask;
+	struct spawn_request request;
 	sigset_t mask;
 	int passed[SPAWN_PASSED];
 
@@ -305,9 +308,9 @@ int main(int argc, char **argv)
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return 71;
 		if (fds[0].revents) {
-			if (!hear(&ask, passed))
+			if (!receive_request(&request, passed))
 				return 0;
-			spawn(&ask, passed);
+			spawn(&request, passed);
 			close_passed(passed);
 		}
 		if (fds[1].revents) {

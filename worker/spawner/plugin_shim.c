@@ -91,16 +91,16 @@ static void set_environment(const struct plugin_start *s)
 
 struct birth {
 	const struct plugin_start *start;
-	const struct sandbox *box; /* or NULL */
+	const struct sandbox *sandbox; /* or NULL */
 	int failed;
 	pid_t shim;
 };
 
 static bool enter_sandbox(const struct birth *b)
 {
-	return (!b->box || sandbox_enter_namespaces(b->box) == 0) &&
+	return (!b->sandbox || sandbox_enter_namespaces(b->sandbox) == 0) &&
 	       chdir(b->start->home) == 0 &&
-	       (!b->box || sandbox_enforce(b->box) == 0);
+	       (!b->sandbox || sandbox_enforce(b->sandbox) == 0);
 }
 
 /* Leads its own session, and is killed if the shim is. In a PID namespace the
@@ -127,7 +127,7 @@ static void become_plugin(void *arg)
 
 static int explain_failure(const struct plugin_start *s, int sys, struct err *e)
 {
-	bool hidden = sys == ENOENT && plugin_start_box(s);
+	bool hidden = sys == ENOENT && plugin_start_sandbox(s);
 
 	return err_set(e, ERR_NOTFOUND, "cannot start %s: %s%s", s->argv[0],
 		       strerror(sys),
@@ -140,8 +140,9 @@ static int explain_failure(const struct plugin_start *s, int sys, struct err *e)
 /* Returns its pid, or -1. */
 static pid_t start_plugin(const struct plugin_start *s, struct err *e)
 {
-	struct birth b = {
-		.start = s, .box = plugin_start_box(s), .shim = getpid()};
+	struct birth b = {.start = s,
+			  .sandbox = plugin_start_sandbox(s),
+			  .shim = getpid()};
 	int failed[2], sys = 0;
 	ssize_t n = 0;
 	pid_t pid;
@@ -149,7 +150,7 @@ static pid_t start_plugin(const struct plugin_start *s, struct err *e)
 	if (pipe2(failed, O_CLOEXEC))
 		return err_errno_set(e, "cannot create a pipe for a plugin");
 	b.failed = failed[1];
-	pid = sandbox_start(b.box, become_plugin, &b);
+	pid = sandbox_start(b.sandbox, become_plugin, &b);
 	if (pid < 0)
 		err_errno_set(e, "cannot fork a plugin");
 	close(failed[1]);
@@ -192,11 +193,11 @@ static int end_all(void)
 static bool end_requested(int signals)
 {
 	struct signalfd_siginfo s;
-	bool told = false;
+	bool terminated = false;
 
 	while (read(signals, &s, sizeof s) == (ssize_t)sizeof s)
-		told = told || s.ssi_signo == SIGTERM;
-	return told;
+		terminated = terminated || s.ssi_signo == SIGTERM;
+	return terminated;
 }
 
 /* skepd sends nothing: if the socket is readable, it was closed. */

@@ -47,7 +47,10 @@ static int read_members(struct plugin_start *s, const cJSON *v, struct err *e)
 	s->argv = read_command(json_member(v, "command"), a);
 	s->plan = (struct sandbox_plan){
 		.spec = &s->spec,
-		.space = {.user = -1, .mnt = -1, .root = -1, .hidden = s->home},
+		.namespaces = {.user = -1,
+			       .mnt = -1,
+			       .root = -1,
+			       .hidden = s->home},
 		.home = getenv("HOME"),
 	};
 	read_shown(&s->plan.shown, json_member(v, "shown"), a);
@@ -65,14 +68,18 @@ int plugin_start_read(struct plugin_start *s, int fd, struct err *e)
 	cJSON *v = NULL;
 	int rc = -1;
 
-	*s = (struct plugin_start){.box = BOX_NONE};
+	*s = (struct plugin_start){.sandbox = SANDBOX_NONE};
 	if (file_read_fd(fd, what, &b, e) == 0)
 		v = json_parse_object(what, b.p, b.n, e);
 	if (v)
 		rc = read_members(s, v, e);
 	if (rc == 0) {
-		programs_show(&s->plan.shown, b.p, s->home, &s->arena);
+		programs_show(&s->plan.shown,
+			      &(struct programs_request){
+				      b.p, s->home, written_by(&s->spec, NULL)},
+			      &s->arena);
 		confine_show_certificates(&s->plan.shown);
+		sandbox_plan_resolve(&s->plan, &s->arena);
 	}
 	cJSON_Delete(v);
 	buf_fini(&b);
@@ -81,15 +88,15 @@ int plugin_start_read(struct plugin_start *s, int fd, struct err *e)
 
 static int check_support(const struct plugin_start *s, struct err *e)
 {
-	const struct namespaces *space = &s->box.space;
+	const struct namespaces *namespaces = &s->sandbox.namespaces;
 	struct buf lacks = BUF_MAX(4096);
 	struct sandbox_support o;
 	int rc;
 
 	sandbox_detect(&o);
-	o.namespaces = space->mnt >= 0;
-	o.error = o.namespaces ? NULL : s->box.no_space.text;
-	o.pids = space->pid >= 0;
+	o.namespaces = namespaces->mnt >= 0;
+	o.error = o.namespaces ? NULL : s->sandbox.namespaces_error.text;
+	o.pids = namespaces->pid >= 0;
 	(void)sandbox_missing(&o, &s->spec, &lacks);
 	rc = sandbox_accept(&o, &s->spec, &lacks, e);
 	buf_fini(&lacks);
@@ -102,19 +109,19 @@ int plugin_start_confine(struct plugin_start *s, struct err *e)
 		return 0;
 	cgroup_limit_late(&s->spec.limits);
 	(void)unsetenv(CGROUP_MEMORY_DIR);
-	if (sandbox_make(&s->box, &s->plan, e))
+	if (sandbox_make(&s->sandbox, &s->plan, e))
 		return -1;
-	tree_has_init(s->box.space.init);
+	tree_has_init(s->sandbox.namespaces.init);
 	return check_support(s, e);
 }
 
-const struct sandbox *plugin_start_box(const struct plugin_start *s)
+const struct sandbox *plugin_start_sandbox(const struct plugin_start *s)
 {
-	return s->spec.mode == SANDBOX_OFF ? NULL : &s->box;
+	return s->spec.mode == SANDBOX_OFF ? NULL : &s->sandbox;
 }
 
 void plugin_start_end(struct plugin_start *s)
 {
 	tree_has_init(0);
-	sandbox_drop(&s->box);
+	sandbox_drop(&s->sandbox);
 }

@@ -20,7 +20,7 @@ struct plugin_start {
 	char **argv;
 	struct sandbox_spec spec;
 	struct sandbox_plan plan;
-	struct sandbox box; /* used unless spec.mode is SANDBOX_OFF */
+	struct sandbox sandbox; /* used unless spec.mode is SANDBOX_OFF */
 };
 
 int plugin_start_read(struct plugin_start *s, int fd, struct err *e);
@@ -31,7 +31,7 @@ int plugin_start_read(struct plugin_start *s, int fd, struct err *e);
 int plugin_start_confine(struct plugin_start *s, struct err *e);
 
 /* For sandbox_start and the functions that follow it; NULL: no sandbox. */
-const struct sandbox *plugin_start_box(const struct plugin_start *s);
+const struct sandbox *plugin_start_sandbox(const struct plugin_start *s);
 
 /* Ends all processes in the sandbox. */
 void plugin_start_end(struct plugin_start *s);

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_MS 50
+#define POLL_MS 50
 #define TAIL    160 /* bytes of the command's last output */
 
 static const char *const members[] = {"files", "shell", "command",
@@ -109,13 +109,13 @@ static int claim_bootstrap(struct run *r, const char *place, struct err *e)
 			return -1;
 		if (rc != 2)
 			return rc;
-		if (run_wait(r, LOOK_MS, e))
+		if (run_wait(r, POLL_MS, e))
 			return -1;
 	}
 }
 
 /* Keeps the end of the command's output. */
-static void hear(struct pollfd *p, char tail[TAIL + 1])
+static void read_tail(struct pollfd *p, char tail[TAIL + 1])
 {
 	char some[4096];
 	ssize_t n = read(p->fd, some, sizeof some);
@@ -149,10 +149,10 @@ static int wait_for(struct run *r, struct child *c, struct err *e)
 	while (rc == 0 && (!watch.ended || p[0].fd >= 0 || p[1].fd >= 0)) {
 		rc = run_ending(r) ? err_set(e, ERR_CANCELED,
 					     "the bootstrap was ended")
-				   : run_poll(r, p, 2, LOOK_MS, e);
+				   : run_poll(r, p, 2, POLL_MS, e);
 		for (int i = 0; rc == 0 && i < 2; i++)
 			if (p[i].fd >= 0 && p[i].revents)
-				hear(&p[i], tail);
+				read_tail(&p[i], tail);
 		if (watch.ended && !p[0].revents && !p[1].revents)
 			break; /* another process may keep the pipes open */
 	}
@@ -185,7 +185,7 @@ static int run_command(struct run *r, const cJSON *spec, struct err *e)
 	    exec_config_command(&c, spec, r->start, &r->arena, e))
 		return -1;
 	how = (struct child_spec){c.argv, c.env, c.cwd,
-				  workspace_ns(r->workspace), r->box};
+				  workspace_ns(r->workspace), r->sandbox};
 	if (child_start(&child, &how, e))
 		return -1;
 	close(child.in);

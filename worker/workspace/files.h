@@ -54,6 +54,10 @@ struct files_kind {
 	/* From a snapshot, or "": from the lower directory. */
 	int (*diff)(struct files *s, const char *from, struct buf *out,
 		    struct err *e);
+	/* Later changes are those of a run, a turn and a tool; NULL: recorded
+	 * by the process that serves the mount. */
+	void (*author)(struct files *s, int64_t run, int64_t turn,
+		       const char *tool);
 	void (*close)(struct files *s);
 };
 
@@ -89,8 +93,10 @@ void files_dir(struct files *s, const char *dir, int fd);
 	F(S, i64, max)     /* limit of the bytes of a new one; 0: none */
 SHAPE_DECLARE(files_plan, FILES_PLAN);
 
+/* `progress` is called from time to time while contents of another agent's file
+ * are copied; or NULL. */
 int files_namespace(struct vfs **v, struct sql *db, const struct files_plan *p,
-		    struct err *e);
+		    void (*progress)(void), struct err *e);
 
 /* The same as files. Borrows db. */
 int files_vfs(struct files *s, const char *dir, struct sql *db,

@@ -310,6 +310,12 @@ static int diff(struct files *s, const char *from, struct buf *out,
 		       : -1;
 }
 
+static void set_author(struct files *s, int64_t run, int64_t turn,
+		       const char *tool)
+{
+	vfs_set_author(s->vfs, run, turn, tool);
+}
+
 /* If an ephemeral namespace cannot be deleted here, the end of the attempt hides
  * it. */
 static void close_vfs(struct files *s)
@@ -338,6 +344,7 @@ static const struct files_kind kind = {
 	.walk = ns_walk,
 	.snapshot = snapshot,
 	.diff = diff,
+	.author = set_author,
 	.close = close_vfs,
 };
 
@@ -349,7 +356,7 @@ int files_vfs(struct files *s, const char *dir, struct sql *db,
 	struct vfs *v;
 	mode_t mask;
 
-	if (files_namespace(&v, db, p, e))
+	if (files_namespace(&v, db, p, NULL, e))
 		return -1;
 	mask = umask(0);
 	(void)umask(mask);

@@ -134,15 +134,36 @@ static void destroy_ephemeral(struct sql *db, const struct files_plan *p)
 	(void)vfs_gc(db, &ignored); /* of runs that were killed */
 }
 
+static void report_progress(void)
+{
+	(void)putchar(WORKSPACE_BUSY);
+	(void)fflush(stdout);
+}
+
+/* Its row exists: the run has begun. */
+static int follow_run(struct vfs *v, struct sql *db, const char *run,
+		      struct err *e)
+{
+	struct run_local_id_row row;
+	int found = sql_get(db, Q_RUN_LOCAL_ID, &(struct run_local_id_in){run},
+			    &row, NULL, e);
+
+	if (found > 0)
+		vfs_follow_run(v, row.id);
+	return found < 0 ? -1 : 0;
+}
+
 static int open_and_serve(struct sql *db, const struct files_plan *p,
 			  const char *own, struct err *e)
 {
 	struct vfs *v;
 	int rc;
 
-	if (files_namespace(&v, db, p, e))
+	if (files_namespace(&v, db, p, report_progress, e))
 		return -1;
-	rc = own_place(e) ? -1 : serve_mount(v, p->shared, own, e);
+	rc = follow_run(v, db, p->run, e) || own_place(e)
+		     ? -1
+		     : serve_mount(v, p->shared, own, e);
 	vfs_close(v);
 	destroy_ephemeral(db, p);
 	return rc;

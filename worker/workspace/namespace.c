@@ -2,6 +2,7 @@
 #include "lib/base/fault.h"
 #include "lib/base/text.h"
 #include "lib/db/sql.h"
+#include "schema/agent/agent_file.h"
 #include "schema/home.h"
 #include "vfs/core/vfs.h"
 #include "vfs/snapshot/snapshot.h"
@@ -57,9 +58,6 @@ static int create_in(struct sql *db, const struct files_plan *p, struct err *e)
 {
 	int rc;
 
-	if (p->fork_db)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "a workspace of another agent cannot be forked");
 	if (p->fork_of)
 		rc = fork_own(db, p, e);
 	else
@@ -69,8 +67,44 @@ static int create_in(struct sql *db, const struct files_plan *p, struct err *e)
 	return rc ? -1 : vfs_set_run(db, p->name, p->run, p->ephemeral, e);
 }
 
+/* A namespace of another agent, whose file is only read. */
+static int fork_other(struct sql *db, const struct files_plan *p,
+		      void (*progress)(void), struct err *e)
+{
+	struct vfs_fork_new new = {.name = p->name,
+				   .run = p->run,
+				   .ephemeral = p->ephemeral,
+				   .progress = progress};
+	struct agent_file f;
+	struct vfs *from;
+	int rc;
+
+	if (agent_file_open(&f, p->fork_db, p->fork_agent, SQL_READONLY, e))
+		return -1;
+	rc = vfs_open(&from, f.db, p->fork_of, WHO, e) ? no_source(p, e) : 0;
+	if (rc == 0) {
+		rc = check_base(p, vfs_base(from), e)
+			     ? -1
+			     : vfs_fork_across(from, db, &new, e);
+		vfs_close(from);
+	}
+	agent_file_close(&f);
+	return rc;
+}
+
+static int create_whole(struct sql *db, const struct files_plan *p,
+			void (*progress)(void), struct err *e)
+{
+	if (p->fork_db)
+		return fork_other(db, p, progress, e);
+	if (sql_enter(db, e))
+		return -1;
+	return sql_leave(db, create_in(db, p, e), e);
+}
+
 /* 1: created; 0: it exists. */
-static int create(struct sql *db, const struct files_plan *p, struct err *e)
+static int create(struct sql *db, const struct files_plan *p,
+		  void (*progress)(void), struct err *e)
 {
 	struct vfs *v;
 
@@ -80,9 +114,7 @@ static int create(struct sql *db, const struct files_plan *p, struct err *e)
 	}
 	if (e->code != ERR_NOTFOUND)
 		return -1;
-	if (sql_enter(db, e))
-		return -1;
-	if (sql_leave(db, create_in(db, p, e), e) == 0)
+	if (create_whole(db, p, progress, e) == 0)
 		return fault_point(FAULT_workspace_created, e) ? -1 : 1;
 	/* another process may have created it meanwhile */
 	return e->code == ERR_CONFLICT ? 0 : -1;
@@ -135,7 +167,7 @@ static int replace_empty(struct vfs **v, struct sql *db,
 		return untouched < 0 ? -1 : over_other(*v, p->base, e);
 	vfs_close(*v);
 	*v = NULL;
-	return vfs_destroy(db, p->name, e) || create(db, p, e) < 0 ||
+	return vfs_destroy(db, p->name, e) || create(db, p, NULL, e) < 0 ||
 			       vfs_open(v, db, p->name, WHO, e)
 		       ? -1
 		       : 1;
@@ -181,9 +213,9 @@ static int settle(struct vfs **v, struct sql *db, const struct files_plan *p,
 }
 
 int files_namespace(struct vfs **v, struct sql *db, const struct files_plan *p,
-		    struct err *e)
+		    void (*progress)(void), struct err *e)
 {
-	int made = is_word(p->make, "never") ? 0 : create(db, p, e);
+	int made = is_word(p->make, "never") ? 0 : create(db, p, progress, e);
 
 	if (made < 0)
 		return -1;

@@ -47,7 +47,9 @@ SHAPE_DEFINE(files_plan, FILES_PLAN);
 
 static int64_t budget(const struct run *r)
 {
-	return r->sandbox.mode == SANDBOX_OFF ? 0 : r->sandbox.limits.disk;
+	return r->sandbox_spec.mode == SANDBOX_OFF
+		       ? 0
+		       : r->sandbox_spec.limits.disk;
 }
 
 static struct files_plan make_plan(const struct run *r)
@@ -122,21 +124,31 @@ static int start_server(struct workspace *w, struct err *e)
 }
 
 /* "ready", or an error. */
-static int check_answer(const char *said, struct err *e)
+static int check_answer(const char *answer, struct err *e)
 {
-	if (strcmp(said, "ready\n") == 0)
+	if (strcmp(answer, "ready\n") == 0)
 		return 0;
-	return err_set(e, ERR_UNSUPPORTED, "%.*s", (int)strcspn(said, "\n"),
-		       said);
+	return err_set(e, ERR_UNSUPPORTED, "%.*s", (int)strcspn(answer, "\n"),
+		       answer);
+}
+
+/* Whether it reported that it copies contents, which may take long. */
+static bool drop_progress(char *answer, size_t *n)
+{
+	size_t busy = strspn(answer, (char[]){WORKSPACE_BUSY, '\0'});
+
+	*n -= busy;
+	memmove(answer, answer + busy, *n + 1);
+	return busy > 0;
 }
 
 static int await_ready(struct workspace *w, struct err *e)
 {
 	int64_t until = clock_mono_ns() + (int64_t)READY_MS * NS_PER_MS;
-	char said[512] = "";
+	char answer[512] = "";
 	size_t n = 0;
 
-	while (!strchr(said, '\n') && n < sizeof said - 1) {
+	while (!strchr(answer, '\n') && n < sizeof answer - 1) {
 		struct pollfd p = {.fd = w->mount.out, .events = POLLIN};
 		int64_t left = (until - clock_mono_ns()) / NS_PER_MS;
 		ssize_t got;
@@ -148,17 +160,20 @@ static int await_ready(struct workspace *w, struct err *e)
 				       "the workspace was not mounted in time");
 		if (run_poll(w->run, &p, 1, left, e))
 			return -1;
-		got = p.revents ? read(p.fd, said + n, sizeof said - 1 - n) : 0;
+		got = p.revents ? read(p.fd, answer + n, sizeof answer - 1 - n)
+				: 0;
 		if (p.revents && got <= 0)
 			break;
 		n += (size_t)got;
-		said[n] = '\0';
+		answer[n] = '\0';
+		if (drop_progress(answer, &n))
+			until = clock_mono_ns() + (int64_t)READY_MS * NS_PER_MS;
 	}
 	/* It reports the reason; without a report, it was killed. */
-	w->lost = !said[0];
+	w->lost = !answer[0];
 	return w->lost ? err_set(e, ERR_IO,
 				 "the process that serves the mount died")
-		       : check_answer(said, e);
+		       : check_answer(answer, e);
 }
 
 static int open_proc(const char *name, pid_t pid)
@@ -318,8 +333,8 @@ int workspace_dir(const struct workspace *w)
 {
 	char path[PATH_MAX];
 
-	if (w->run->box && w->run->box->workspace >= 0)
-		return fcntl(w->run->box->workspace, F_DUPFD_CLOEXEC, 3);
+	if (w->run->sandbox && w->run->sandbox->workspace >= 0)
+		return fcntl(w->run->sandbox->workspace, F_DUPFD_CLOEXEC, 3);
 	if (w->mount.pid) /* into its mount namespace */
 		snprintf(path, sizeof path, "/proc/%d/root%s",
 			 (int)w->mount.pid, w->dir);

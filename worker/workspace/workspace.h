@@ -25,6 +25,7 @@
  */
 #define WORKSPACE_PLACE "/mnt" /* covered by an empty tmpfs that contains it */
 #define WORKSPACE_MOUNT WORKSPACE_PLACE "/workspace"
+#define WORKSPACE_BUSY  '+'
 #define WORKSPACE_LOST  "the process that served the workspace died"
 
 struct workspace {
@@ -37,6 +38,7 @@ struct workspace {
 	struct files store; /* its files, for the worker; .kind NULL: not
 			     * available */
 	const char *lacks;  /* why there is no mount */
+	int64_t opened_by;  /* row of the run, in the agent file; 0: unknown */
 };
 
 /* Opens the workspace of the run as r->workspace, which is closed when the run
@@ -78,7 +80,8 @@ bool workspace_is_lost(const struct workspace *w);
  * returns. */
 int workspace_close(struct workspace *w, struct err *e);
 
-/* The process that serves the mount: prints "ready", or an error, on stdout.
+/* The process that serves the mount: prints "ready", or an error, on stdout;
+ * before that, WORKSPACE_BUSY from time to time while it copies contents.
  * `plan` is a struct files_plan as JSON. Returns an exit status. */
 int workspace_serve(const char *agent_db, const char *agent, const char *plan);
 

@@ -9,7 +9,7 @@
 /* Tables with content that were not imported. The list ends with NULL; a name
  * with a leading '-' is known and has nothing to import. */
 void import_report_rest(struct import_run *m, struct sql *db,
-			const char *const *taken)
+			const char *const *imported)
 {
 	struct err ignored;
 	cJSON *tables = source_tables(db, &ignored);
@@ -21,7 +21,7 @@ void import_report_rest(struct import_run *m, struct sql *db,
 		bool known = false;
 		int64_t n;
 
-		for (const char *const *k = taken; *k; k++)
+		for (const char *const *k = imported; *k; k++)
 			known = known || !strcmp(*k, t->valuestring);
 		n = known ? 0 : source_count(db, t->valuestring);
 		if (n != 0)
@@ -35,7 +35,7 @@ void import_report_rest(struct import_run *m, struct sql *db,
 
 int import_agentfs(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {
+	static const char *const imported[] = {
 		"fs_inode",  "fs_dentry",   "fs_data",           "fs_symlink",
 		"fs_config", "fs_whiteout", "fs_overlay_config", NULL};
 
@@ -45,7 +45,7 @@ int import_agentfs(struct import_run *m, struct sql *db, struct err *e)
 	if (import_workspace(m, path_stem(&m->arena, m->file->path),
 			     source_count(db, "fs_dentry"), e))
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }
 

@@ -93,8 +93,8 @@ static int one_session(struct import_run *m, struct sql *db, const cJSON *r,
 
 int import_grida(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {"chat_sessions", "chat_messages",
-					    "chat_parts", NULL};
+	static const char *const imported[] = {"chat_sessions", "chat_messages",
+					       "chat_parts", NULL};
 	struct err why;
 	cJSON *rows;
 	const cJSON *r;
@@ -110,6 +110,6 @@ int import_grida(struct import_run *m, struct sql *db, struct err *e)
 	cJSON_Delete(rows);
 	if (rc < 0)
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }

@@ -87,7 +87,7 @@ static int one_channel(struct import_run *m, struct sql *db, const cJSON *r,
 
 int import_hiro_data(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {"channels", "messages", NULL};
+	static const char *const imported[] = {"channels", "messages", NULL};
 	struct err why;
 	cJSON *rows;
 	const cJSON *r;
@@ -103,7 +103,7 @@ int import_hiro_data(struct import_run *m, struct sql *db, struct err *e)
 	cJSON_Delete(rows);
 	if (rc < 0)
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }
 
@@ -175,7 +175,7 @@ static const char *agent_of_thread(struct import_run *m, const char *thread)
 /* The index of characters is in their directories too. */
 int import_hiro_workspace(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {
+	static const char *const imported[] = {
 		"agents",      "characters", "conversation_channels",
 		"checkpoints", "writes",     NULL};
 
@@ -185,7 +185,7 @@ int import_hiro_workspace(struct import_run *m, struct sql *db, struct err *e)
 		return 0;
 	if (all_agents(m, db, e) || import_threads(m, db, agent_of_thread, e))
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }
 

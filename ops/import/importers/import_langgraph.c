@@ -121,18 +121,19 @@ int import_threads(struct import_run *m, struct sql *db,
 	cJSON_ArrayForEach(n, names)
 	{
 		struct thread t = {db, n->valuestring};
-		struct item_options ask = {
+		struct item_options options = {
 			.importer = "langgraph",
 			.agent = import_agent_name(
 				m, agent_of ? agent_of(m, t.name) : NULL),
 			.take = import_thread,
 			.arg = &t};
 
-		ask.part = arena_printf(&m->arena, "checkpoints/%s", t.name);
-		ask.target = arena_printf(&m->arena, "%s checkpoints %s",
-					  ask.agent, t.name);
+		options.part = arena_printf(&m->arena, "checkpoints/%s",
+					    t.name);
+		options.target = arena_printf(&m->arena, "%s checkpoints %s",
+					      options.agent, t.name);
 		if (!rc)
-			rc = import_once(m, &ask, e);
+			rc = import_once(m, &options, e);
 	}
 	cJSON_Delete(names);
 	return rc;
@@ -140,13 +141,13 @@ int import_threads(struct import_run *m, struct sql *db,
 
 int import_langgraph(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {"checkpoints", "writes", NULL};
+	static const char *const imported[] = {"checkpoints", "writes", NULL};
 
 	if (!source_has_table(db, "checkpoints") ||
 	    !source_has_table(db, "writes"))
 		return 0;
 	if (import_threads(m, db, NULL, e))
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }

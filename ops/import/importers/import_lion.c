@@ -146,7 +146,7 @@ static int each_row(struct import_run *m, struct sql *db, const char *table,
 
 int import_lion(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {
+	static const char *const imported[] = {
 		"progressions", "messages",      "branches",
 		"sessions",     "message_types", "schema_meta",
 		"teams",        "team_messages", NULL};
@@ -167,7 +167,7 @@ int import_lion(struct import_run *m, struct sql *db, struct err *e)
 	cJSON_Delete(branches);
 	if (rc)
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }
 

@@ -277,16 +277,17 @@ static int all_bytes(struct import_run *m, struct sql *db, const char *agent,
 	for (size_t i = 0; i < sizeof artifacts / sizeof artifacts[0]; i++) {
 		struct table_importer t = {db, artifacts[i].table,
 					   &artifacts[i], NULL};
-		struct item_options ask = {.importer = "openclaw",
-					   .part = t.table,
-					   .agent = agent,
-					   .take = import_table,
-					   .arg = &t};
+		struct item_options options = {.importer = "openclaw",
+					       .part = t.table,
+					       .agent = agent,
+					       .take = import_table,
+					       .arg = &t};
 
-		ask.target = arena_printf(&m->arena, "%s artifacts %s", agent,
-					  t.table);
+		options.target = arena_printf(&m->arena, "%s artifacts %s",
+					      agent, t.table);
 		if (source_has_table(db, t.table) &&
-		    source_count(db, t.table) > 0 && import_once(m, &ask, e))
+		    source_count(db, t.table) > 0 &&
+		    import_once(m, &options, e))
 			return -1;
 	}
 	return 0;
@@ -306,17 +307,17 @@ static int all_spaces(struct import_run *m, struct sql *db, const char *agent,
 	{
 		struct table_importer t = {db, "vfs_entries", NULL,
 					   n->valuestring};
-		struct item_options ask = {.importer = "openclaw",
-					   .agent = agent,
-					   .take = import_table,
-					   .arg = &t};
+		struct item_options options = {.importer = "openclaw",
+					       .agent = agent,
+					       .take = import_table,
+					       .arg = &t};
 
-		ask.part = arena_printf(&m->arena, "vfs_entries/%s",
-					n->valuestring);
-		ask.target = arena_printf(&m->arena, "%s:%s", agent,
-					  n->valuestring);
+		options.part = arena_printf(&m->arena, "vfs_entries/%s",
+					    n->valuestring);
+		options.target = arena_printf(&m->arena, "%s:%s", agent,
+					      n->valuestring);
 		if (!rc)
-			rc = import_once(m, &ask, e);
+			rc = import_once(m, &options, e);
 	}
 	cJSON_Delete(names);
 	return rc;
@@ -339,7 +340,7 @@ static const char *agent_of(struct import_run *m, struct sql *db)
 
 int import_openclaw_agent(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {
+	static const char *const imported[] = {
 		"transcript_events", "transcript_event_identities",
 		"session_entries",   "session_windows",
 		"session_nodes",     "sessions",
@@ -363,13 +364,14 @@ int import_openclaw_agent(struct import_run *m, struct sql *db, struct err *e)
 	cJSON_Delete(ids);
 	if (rc || all_bytes(m, db, agent, e) || all_spaces(m, db, agent, e))
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }
 
 int import_openclaw_state(struct import_run *m, struct sql *db, struct err *e)
 {
-	static const char *const taken[] = {"media_blobs", "schema_meta", NULL};
+	static const char *const imported[] = {"media_blobs", "schema_meta",
+					       NULL};
 
 	if (!path_ends(m->file->path, "/openclaw.sqlite") &&
 	    !(source_has_table(db, "agent_databases") &&
@@ -377,6 +379,6 @@ int import_openclaw_state(struct import_run *m, struct sql *db, struct err *e)
 		return 0;
 	if (all_bytes(m, db, import_agent_name(m, NULL), e))
 		return -1;
-	import_report_rest(m, db, taken);
+	import_report_rest(m, db, imported);
 	return 1;
 }

@@ -42,13 +42,13 @@ static void keep_hit(struct find *f, const struct search_match_row *row,
  * expression that search_text.c wrote is never invalid. */
 static int explain(const struct search *s, struct err *e)
 {
-	const char *said = strstr(e->text, ": search_");
+	const char *reason = strstr(e->text, ": search_");
 	char why[sizeof e->text];
 
-	if (!(s->flags & SEARCH_ADVANCED) || e->code != ERR_INTERNAL || !said)
+	if (!(s->flags & SEARCH_ADVANCED) || e->code != ERR_INTERNAL || !reason)
 		return -1;
-	said += 2;
-	snprintf(why, sizeof why, "%s", said + strcspn(said, " "));
+	reason += 2;
+	snprintf(why, sizeof why, "%s", reason + strcspn(reason, " "));
 	return err_set(e, ERR_USAGE, "invalid search expression '%s':%s",
 		       quoted(s->query).text, why);
 }

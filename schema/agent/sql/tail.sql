@@ -35,14 +35,14 @@ SELECT p.pos, p.idx,
 --   call_id text, text text, length i64, input json, output json, meta json,
 --   rev i64, updated_at time)
 
--- query tail_part_get (pos i64, idx i64, told i64) -> tail_part
+-- query tail_part_get (pos i64, idx i64, sent i64) -> tail_part
 -- text is the text after the characters that were reported; length counts all.
 SELECT p.pos, p.idx, p.kind, p.state, p.name, p.call_id,
-       substr(p.text, :told + 1) || coalesce((SELECT group_concat(c.text, '')
-         FROM (SELECT substr(text, max(1, :told + 1 - upto + length(text)))
+       substr(p.text, :sent + 1) || coalesce((SELECT group_concat(c.text, '')
+         FROM (SELECT substr(text, max(1, :sent + 1 - upto + length(text)))
                       AS text
                  FROM part_chunk WHERE pos = :pos AND idx = :idx
-                  AND upto > :told ORDER BY upto) c), '') AS text,
+                  AND upto > :sent ORDER BY upto) c), '') AS text,
        coalesce((SELECT upto FROM part_chunk WHERE pos = :pos AND idx = :idx
          ORDER BY upto DESC LIMIT 1), length(p.text)) AS length,
        p.input, p.output, p.meta,

@@ -8,10 +8,11 @@
 
 -- row vfs_ns_row (id i64, name text, base text, parent i64, snap i64,
 --                 next_ino i64, max_bytes i64, max_files i64, used_bytes i64,
---                 used_files i64, made_at i64, run text, is_ephemeral bool)
+--                 used_files i64, made_at i64, run text, is_ephemeral bool,
+--                 source_snap i64)
 -- columns vfs_ns_columns
 id, name, base, parent, snap, next_ino, max_bytes, max_files, used_bytes,
-	used_files, made_at, run, is_ephemeral
+	used_files, made_at, run, is_ephemeral, source_snap
 
 -- query vfs_ns_find (vfs_key) -> vfs_ns_row
 SELECT {vfs_ns_columns}
@@ -30,8 +31,9 @@ SELECT name FROM vfs_ns WHERE name GLOB '.dropped-*' ORDER BY id LIMIT 1;
 UPDATE vfs_ns SET run = :run, is_ephemeral = :is_ephemeral WHERE name = :name;
 
 -- query vfs_ns_now (vfs_key) -> (snap i64, next_ino i64, max_bytes i64,
---                                max_files i64, used_bytes i64, used_files i64)
-SELECT snap, next_ino, max_bytes, max_files, used_bytes, used_files
+--                                max_files i64, used_bytes i64, used_files i64,
+--                                source_snap i64)
+SELECT snap, next_ino, max_bytes, max_files, used_bytes, used_files, source_snap
 FROM vfs_ns WHERE id = :id;
 
 -- query vfs_ns_add (name text, base text, parent i64, made_at i64)
@@ -86,10 +88,11 @@ WHERE d.dir = :id AND d.name = :name;
 -- query vfs_inode_max (vfs_range) -> vfs_number
 SELECT coalesce(max(id), :lo) AS n FROM vfs_inode WHERE id >= :lo AND id < :hi;
 
--- query vfs_inode_add (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
---                      accessed i64, modified i64, changed i64, created i64, rdev i64,
---                      flags i64, parent i64, name blob, blob opt, lower_size opt,
---                      target blob)
+-- row vfs_inode_new (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
+--                    accessed i64, modified i64, changed i64, created i64, rdev i64,
+--                    flags i64, parent i64, name blob, blob opt, lower_size opt,
+--                    target blob)
+-- query vfs_inode_add (vfs_inode_new)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
 	created, rdev, flags, parent, name, blob, lower_size, target)
 VALUES (:id, :mode, :nlink, :uid, :gid, :size, :accessed, :modified, :changed, :created,
@@ -276,15 +279,18 @@ SELECT ns AS id, pid, start, is_shared FROM vfs_open_process WHERE ns = :id;
 -- query vfs_open_process_drop (vfs_owner)
 DELETE FROM vfs_open_process WHERE ns = :id AND pid = :pid;
 
--- row vfs_journal_row (seq i64, ns i64, op i64, dir i64, name blob, ino i64,
---                      who text, at i64)
--- query vfs_journal_add (vfs_journal_row)
-INSERT INTO vfs_journal (ns, op, dir, name, ino, who, at)
-VALUES (:ns, :op, :dir, :name, :ino, :who, :at);
+-- query vfs_journal_add (ns i64, op i64, dir i64, name blob, ino i64, who text,
+--                        at i64, run opt, turn opt, tool text)
+INSERT INTO vfs_journal (ns, op, dir, name, ino, who, at, run, turn, tool)
+VALUES (:ns, :op, :dir, :name, :ino, :who, :at, :run, :turn, :tool);
 
+-- row vfs_journal_row (seq i64, op i64, dir i64, name blob, ino i64, who text,
+--                      at i64, run text, turn opt, tool text)
 -- query vfs_journal_after (ns i64, seq i64, max i64) -> vfs_journal_row
-SELECT seq, ns, op, dir, name, ino, who, at FROM vfs_journal
-WHERE seq > :seq AND ns = :ns ORDER BY seq LIMIT :max;
+SELECT j.seq, j.op, j.dir, j.name, j.ino, j.who, j.at, r.run_id AS run, j.turn,
+	j.tool
+FROM vfs_journal AS j LEFT JOIN run AS r ON r.id = j.run
+WHERE j.seq > :seq AND j.ns = :ns ORDER BY j.seq LIMIT :max;
 
 -- query vfs_journal_last -> vfs_number
 SELECT coalesce(max(seq), 0) AS n FROM vfs_journal;
@@ -311,7 +317,14 @@ VALUES (:id, :path, :size, :modified, :lower_ino);
 SELECT max(coalesce((SELECT max(id) FROM vfs_inode
 		WHERE id >= :lo AND id < :hi), :lo),
 	coalesce((SELECT max(id) FROM vfs_lower
+		WHERE id >= :lo AND id < :hi), :lo),
+	coalesce((SELECT max(id) FROM vfs_undo_inode
 		WHERE id >= :lo AND id < :hi), :lo)) AS n;
+
+-- query vfs_undo_filled (id i64, nlink i64)
+-- The lower directory of a directory was read: so it is in older snapshots.
+UPDATE vfs_undo_inode SET flags = flags & ~2, nlink = nlink + :nlink
+WHERE id = :id AND flags & 2;
 
 -- query vfs_unseen (vfs_range) -> vfs_number
 -- The first directory whose lower directory was never read (flag 2).

@@ -30,14 +30,18 @@ SELECT count(CASE WHEN length(d.name) NOT BETWEEN 1 AND 255 OR d.name IN
 	OR d.ino = 1 OR i.nlink < 1 OR ((i.parent <> d.dir & 1099511627775 OR i.name
 	<> d.name) AND (d.type = 4 OR (i.nlink = 1 AND EXISTS (SELECT 1 FROM
 	vfs_dentry AS k WHERE k.dir = (d.dir & ~1099511627775) | i.parent AND k.name =
-	i.name AND k.ino = d.ino)))) THEN 1 END) + (count(*) <> (SELECT
+	i.name AND k.ino = d.ino)))) THEN 1 END) + (count(CASE WHEN d.dir >> 40 NOT IN
+	(SELECT id FROM vfs_ns WHERE source_snap > 0) THEN 1 END) <> (SELECT
 	coalesce(sum(CASE mode & 61440 WHEN 16384 THEN nlink > 0 ELSE max(nlink, 0)
-	END), 0) FROM vfs_inode WHERE id & 1099511627775 <> 1)) + CASE WHEN count(CASE
+	END), 0) FROM vfs_inode WHERE id & 1099511627775 <> 1 AND id >> 40 NOT IN (SELECT id
+	FROM vfs_ns WHERE source_snap > 0))) + CASE WHEN count(CASE
 	WHEN d.type <> 4 AND (i.nlink > 1 OR i.parent <> d.dir & 1099511627775 OR
 	i.name <> d.name) THEN 1 END) = 0 THEN 0 ELSE (SELECT count(*) FROM (SELECT 1
 	FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir & ~1099511627775) |
 	d.ino WHERE d.type <> 4 AND (i.nlink > 1 OR i.parent <> d.dir & 1099511627775
-	OR i.name <> d.name) GROUP BY i.id HAVING count(*) <> i.nlink)) END AS n FROM
+	OR i.name <> d.name) GROUP BY i.id HAVING CASE WHEN i.id >> 40 IN (SELECT
+	id FROM vfs_ns WHERE source_snap > 0) THEN count(*) > i.nlink ELSE count(*) <>
+	i.nlink END)) END AS n FROM
 	vfs_dentry AS d LEFT JOIN vfs_inode AS i ON i.id = (d.dir & ~1099511627775) |
 	d.ino LEFT JOIN vfs_inode AS p ON p.id = d.dir;
 
@@ -54,11 +58,8 @@ SELECT count(*) AS n FROM (WITH RECURSIVE reach(id) AS (SELECT (id << 40) | 1
 -- query vfs_find_in_contents -> vfs_number
 SELECT coalesce(sum(c <> coalesce(s.refs, 1)), 0) + (count(*) <> (SELECT
 	count(*) FROM vfs_blob)) + (coalesce(sum(c > 1), 0) <> (SELECT count(*) FROM
-	vfs_blob_refs)) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
-	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
-	r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b;
+	vfs_blob_refs)) AS n FROM (SELECT blob AS b, count(*) AS c FROM
+	vfs_blob_user GROUP BY blob) AS r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b;
 
 -- query vfs_find_ns -> vfs_number
 SELECT count(DISTINCT id >> 40) AS n FROM vfs_inode WHERE id >> 40 NOT IN
@@ -80,6 +81,25 @@ SELECT (id << 40) | 1, 16877, 2, 0, 0, 0, made_at, made_at, made_at, made_at,
 	0, 0, 1, x'' FROM vfs_ns
 WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE vfs_inode.id = (vfs_ns.id <<
 	40) | 1);
+
+-- A fork needs the snapshot from which it reads directories.
+-- query vfs_find_source -> vfs_number
+SELECT count(*) AS n FROM vfs_ns WHERE source_snap > 0 AND source_snap NOT IN
+	(SELECT id FROM vfs_snap);
+
+-- query vfs_repair_source
+UPDATE vfs_ns SET source_snap = 0 WHERE source_snap > 0 AND source_snap NOT IN
+	(SELECT id FROM vfs_snap);
+
+-- query vfs_find_unread -> vfs_number
+SELECT count(*) AS n FROM vfs_unread WHERE id NOT IN (SELECT id FROM vfs_inode
+	WHERE (mode & 61440) = 16384) OR id >> 40 NOT IN (SELECT id FROM vfs_ns WHERE
+	source_snap > 0);
+
+-- query vfs_repair_unread
+DELETE FROM vfs_unread WHERE id NOT IN (SELECT id FROM vfs_inode WHERE (mode &
+	61440) = 16384) OR id >> 40 NOT IN (SELECT id FROM vfs_ns WHERE source_snap >
+	0);
 
 -- Types are files, directories, symbolic links, fifos, sockets and devices.
 -- query vfs_find_type -> vfs_number
@@ -246,6 +266,13 @@ SELECT count(*) AS n FROM vfs_undo_chunk WHERE blob IS NOT NULL AND blob NOT
 UPDATE vfs_undo_chunk SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
+-- query vfs_find_copied_blob -> vfs_number
+SELECT count(*) AS n FROM vfs_copied WHERE blob NOT IN (SELECT id FROM
+	vfs_blob);
+
+-- query vfs_repair_copied_blob
+DELETE FROM vfs_copied WHERE blob NOT IN (SELECT id FROM vfs_blob);
+
 -- query vfs_find_host -> vfs_number
 SELECT count(*) AS n FROM vfs_inode WHERE lower_size IS NOT NULL AND id NOT IN
 	(SELECT id FROM vfs_lower);
@@ -296,24 +323,27 @@ WHERE vfs_inode.id = (d.dir & ~1099511627775) | d.ino AND d.type = 4 AND
 -- query vfs_find_file_links -> vfs_number
 SELECT count(*) AS n FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*)
 	AS c FROM vfs_dentry WHERE type <> 4 GROUP BY 1) AS n JOIN vfs_inode AS i ON
-	i.id = n.id WHERE i.nlink <> n.c;
+	i.id = n.id WHERE i.nlink <> n.c AND (i.nlink < n.c OR i.id >> 40 NOT IN
+	(SELECT id FROM vfs_ns WHERE source_snap > 0));
 
 -- query vfs_repair_file_links
 UPDATE vfs_inode SET nlink = n.c
 FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*) AS c FROM vfs_dentry
 	WHERE type <> 4 GROUP BY 1) AS n
-WHERE vfs_inode.id = n.id AND vfs_inode.nlink <> n.c;
+WHERE vfs_inode.id = n.id AND vfs_inode.nlink <> n.c AND (vfs_inode.nlink < n.c OR
+	vfs_inode.id >> 40 NOT IN (SELECT id FROM vfs_ns WHERE source_snap > 0));
 
 -- query vfs_find_dir_links -> vfs_number
 SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN (SELECT dir, count(*) AS c
 	FROM vfs_dentry WHERE type = 4 GROUP BY dir) AS n ON n.dir = i.id WHERE
 	(i.mode & 61440) = 16384 AND i.nlink > 0 AND NOT i.flags & 2 AND i.nlink <> 2
-	+ coalesce(n.c, 0);
+	+ coalesce(n.c, 0) AND i.id NOT IN (SELECT id FROM vfs_unread);
 
 -- query vfs_repair_dir_links
 UPDATE vfs_inode SET nlink = 2 + (SELECT count(*) FROM vfs_dentry WHERE dir =
 	vfs_inode.id AND type = 4)
-WHERE (mode & 61440) = 16384 AND nlink > 0 AND NOT flags & 2;
+WHERE (mode & 61440) = 16384 AND nlink > 0 AND NOT flags & 2 AND id NOT IN
+	(SELECT id FROM vfs_unread);
 
 -- query vfs_find_orphan -> vfs_number
 SELECT count(*) AS n FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id
@@ -332,42 +362,28 @@ SELECT count(*) AS n FROM vfs_orphan WHERE id NOT IN (SELECT id FROM
 DELETE FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode);
 
 -- query vfs_find_share -> vfs_number
-SELECT count(*) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
-	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
-	r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b WHERE c <> coalesce(s.refs, 1);
+SELECT count(*) AS n FROM (SELECT blob AS b, count(*) AS c FROM
+	vfs_blob_user GROUP BY blob) AS r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b WHERE c <> coalesce(s.refs, 1);
 
 -- query vfs_repair_share
 INSERT OR REPLACE INTO vfs_blob_refs (blob, refs)
-SELECT b, count(*) FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob
-	FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b;
+SELECT blob, count(*) FROM vfs_blob_user GROUP BY blob;
 
 -- query vfs_find_share_one -> vfs_number
-SELECT count(*) AS n FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN (SELECT b
-	FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+SELECT count(*) AS n FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN
+	(SELECT blob FROM vfs_blob_user);
 
 -- query vfs_repair_share_one
-DELETE FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN (SELECT b FROM (SELECT
-	blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+DELETE FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN
+	(SELECT blob FROM vfs_blob_user);
 
 -- query vfs_find_blob_unused -> vfs_number
-SELECT count(*) AS n FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob
-	AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+SELECT count(*) AS n FROM vfs_blob WHERE id NOT IN (SELECT blob FROM
+	vfs_blob_user);
 
 -- query vfs_repair_blob_unused
-DELETE FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob AS b FROM
-	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
-	UNION ALL SELECT blob FROM vfs_undo_inode
-	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+DELETE FROM vfs_blob WHERE id NOT IN (SELECT blob FROM
+	vfs_blob_user);
 
 -- query vfs_find_usage -> vfs_number
 SELECT count(*) AS n FROM vfs_ns WHERE (max_bytes OR max_files) AND
@@ -426,6 +442,10 @@ WHERE vfs_undo_inode.blob = j.old;
 -- query vfs_dedup_undo_chunks
 UPDATE vfs_undo_chunk SET blob = j.new FROM vfs_dedup AS j
 WHERE vfs_undo_chunk.blob = j.old;
+
+-- query vfs_dedup_copied
+UPDATE vfs_copied SET blob = j.new FROM vfs_dedup AS j
+WHERE vfs_copied.blob = j.old;
 
 -- query vfs_dedup_clear
 DELETE FROM vfs_dedup;

@@ -10,6 +10,11 @@ SELECT id, next_ino FROM vfs_snap WHERE ns = :ns AND name = :name;
 SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap WHERE ns = :id
 ORDER BY id;
 
+-- query vfs_snap_count (vfs_key) -> vfs_number
+-- Without those of markers, which every run leaves.
+SELECT count(*) AS n FROM vfs_snap
+WHERE ns = :id AND name NOT GLOB '.marker-*';
+
 -- query vfs_snap_before (vfs_key) -> vfs_snap_row
 SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap
 WHERE ns = :id AND id < :snap ORDER BY id DESC LIMIT 1;
@@ -254,6 +259,93 @@ INSERT INTO vfs_blob_refs (blob, refs)
 SELECT blob, 2 FROM vfs_chunk WHERE id >= :lo AND id < :hi
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
 
+-- A fork of a namespace in another file reads these rows there. snap and hi as
+-- above.
+-- query vfs_view_inodes (vfs_range) -> vfs_inode_new
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev,
+	flags, parent, name, blob, lower_size, target
+FROM vfs_inode AS i
+WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_inode AS u WHERE u.id = i.id AND u.snap >= :snap))
+UNION ALL
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, created, rdev,
+	flags, parent, name, blob, lower_size, target
+FROM vfs_undo_inode AS u
+WHERE :snap > 0 AND id >= :lo AND id < :hi AND snap = (SELECT min(snap)
+	FROM vfs_undo_inode AS w WHERE w.id = u.id AND w.snap >= :snap);
+
+-- query vfs_view_dentries (vfs_range) -> (id i64, name blob, ino i64, type i64)
+SELECT dir AS id, name, ino, type FROM vfs_dentry AS d
+WHERE dir >= :lo AND dir < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_dentry AS u
+	WHERE u.dir = d.dir AND u.name = d.name AND u.snap >= :snap))
+UNION ALL
+SELECT dir, name, ino, type FROM vfs_undo_dentry AS u
+WHERE :snap > 0 AND dir >= :lo AND dir < :hi AND ino > 0 AND snap = (
+	SELECT min(snap) FROM vfs_undo_dentry AS w
+	WHERE w.dir = u.dir AND w.name = u.name AND w.snap >= :snap);
+
+-- query vfs_view_chunks (vfs_range) -> (id i64, idx i64, blob opt)
+SELECT id, idx, blob FROM vfs_chunk AS c
+WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_chunk AS u
+	WHERE u.id = c.id AND u.idx = c.idx AND u.snap >= :snap))
+UNION ALL
+SELECT id, idx, blob FROM vfs_undo_chunk AS u
+WHERE :snap > 0 AND id >= :lo AND id < :hi AND blob IS NOT NULL AND snap = (
+	SELECT min(snap) FROM vfs_undo_chunk AS w
+	WHERE w.id = u.id AND w.idx = u.idx AND w.snap >= :snap);
+
+-- query vfs_view_xattrs (vfs_range) -> (id i64, name blob, value blob)
+SELECT id, name, value FROM vfs_xattr AS x
+WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_xattr AS u
+	WHERE u.id = x.id AND u.name = x.name AND u.snap >= :snap))
+UNION ALL
+SELECT id, name, value FROM vfs_undo_xattr AS u
+WHERE :snap > 0 AND id >= :lo AND id < :hi AND value IS NOT NULL AND snap = (
+	SELECT min(snap) FROM vfs_undo_xattr AS w
+	WHERE w.id = u.id AND w.name = u.name AND w.snap >= :snap);
+
+-- row vfs_lower_full (id i64, path blob, size i64, modified i64, lower_ino i64,
+--                     digest text)
+-- query vfs_view_lower (vfs_range) -> vfs_lower_full
+SELECT id, path, size, modified, lower_ino, digest FROM vfs_lower
+WHERE id >= :lo AND id < :hi;
+
+-- query vfs_lower_copy (vfs_lower_full)
+INSERT INTO vfs_lower (id, path, size, modified, lower_ino, digest)
+VALUES (:id, :path, :size, :modified, :lower_ino, :digest);
+
+-- query vfs_unnamed (vfs_range) -> vfs_number
+SELECT id AS n FROM vfs_inode WHERE id >= :lo AND id < :hi AND nlink = 0;
+
+-- query vfs_copied_find (digest text) -> (blob i64)
+SELECT blob FROM vfs_copied WHERE digest = :digest;
+
+-- query vfs_copied_add (digest text, blob i64)
+INSERT INTO vfs_copied (digest, blob) VALUES (:digest, :blob);
+
+-- query vfs_copied_unused -> (digest text, blob i64)
+-- Contents with no other user than this row.
+SELECT digest, blob FROM vfs_copied AS c
+WHERE NOT EXISTS (SELECT 1 FROM vfs_blob_refs AS r WHERE r.blob = c.blob)
+LIMIT 500;
+
+-- query vfs_copied_drop (digest text)
+DELETE FROM vfs_copied WHERE digest = :digest;
+
+-- query vfs_ns_rename (id i64, name text)
+UPDATE vfs_ns SET name = :name WHERE id = :id;
+
+-- query vfs_ns_copies -> (name text)
+-- Namespaces that a fork of another agent's namespace fills: '.copy-PID-START'.
+SELECT name FROM vfs_ns WHERE name GLOB '.copy-*' ORDER BY id;
+
+-- query vfs_lower_clone (id i64, to i64)
+INSERT INTO vfs_lower (id, path, size, modified, lower_ino, digest)
+SELECT :to, path, size, modified, lower_ino, digest FROM vfs_lower WHERE id = :id;
+
 -- query vfs_touched_dirs (vfs_range) -> vfs_number
 -- Directories with a change since a snapshot: of a name, or of a node that has
 -- the same place before and now.
@@ -276,9 +368,9 @@ WHERE u.id >= :lo AND u.id < :hi AND u.snap >= :snap
 
 -- query vfs_clone_chunks (id i64, to i64)
 INSERT INTO vfs_chunk (id, idx, blob)
-SELECT :to, idx, blob FROM vfs_chunk WHERE id = :id;
+SELECT :to, idx, blob FROM vfs_chunk WHERE id = :id AND blob > 0;
 
 -- query vfs_clone_share (vfs_key)
 INSERT INTO vfs_blob_refs (blob, refs)
-SELECT blob, 2 FROM vfs_chunk WHERE id = :id
+SELECT blob, 2 FROM vfs_chunk WHERE id = :id AND blob > 0
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;

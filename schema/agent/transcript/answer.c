@@ -33,7 +33,7 @@ static int add_parts(struct sql *db, int64_t pos, struct buf *text,
 
 /* *pos is the position of the message: its parts cannot be read while the query
  * of the events is open. */
-static void read_event(const struct answer_events_row *row, struct buf *said,
+static void read_event(const struct answer_events_row *row, struct buf *answer,
 		       struct buf *printed, int64_t *pos)
 {
 	struct err ignored;
@@ -42,13 +42,13 @@ static void read_event(const struct answer_events_row *row, struct buf *said,
 	const char *role = json_text(body, "role", "");
 
 	if (row->type == EVENT_run_started) { /* another attempt */
-		buf_clear(said);
+		buf_clear(answer);
 		buf_clear(printed);
 		*pos = 0;
 	} else if (row->type == EVENT_message && !strcmp(role, "assistant")) {
-		buf_clear(said);
-		add_cut(said, json_text(body, "content",
-					json_text(body, "text", "")));
+		buf_clear(answer);
+		add_cut(answer, json_text(body, "content",
+					  json_text(body, "text", "")));
 		*pos = row->pos;
 	} else if (row->type == EVENT_output) {
 		if (printed->n)

@@ -128,7 +128,7 @@ static int copy_events(struct agent_file *f, int64_t from, int64_t at,
 static int fork_it(struct agent_file *f, const struct fork_new *n,
 		   struct session_row *row, struct arena *a, struct err *e)
 {
-	struct session_row from, taken;
+	struct session_row from, existing;
 	int64_t leaf, tail, at, owner = OPT_NONE;
 	int found;
 
@@ -140,7 +140,7 @@ static int fork_it(struct agent_file *f, const struct fork_new *n,
 	if (check_seq(&from, at, tail, e) ||
 	    owner_of(f, &from, at, &owner, a, e))
 		return -1;
-	found = session_get(f, n->key, &taken, a, e);
+	found = session_get(f, n->key, &existing, a, e);
 	if (found)
 		return found < 0 ? -1
 				 : err_set(e, ERR_CONFLICT,

@@ -22,7 +22,7 @@ struct run_ending {
 int run_fence(struct agent_file *f, const char *run, int64_t attempt,
 	      struct run_ending *out, struct err *e);
 
-/* Another attempt will follow: this one must not write any more and has no end.
+/* Another attempt will follow: this one must not write again and has no end.
  * run_fence makes it writable again. */
 int run_abandon(struct agent_file *f, const char *run, const char *reason,
 		struct err *e);

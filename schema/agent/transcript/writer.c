@@ -6,6 +6,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
+#include "schema/agent/marker.h"
 #include "schema/agent/transcript/session.h"
 
 #include <inttypes.h>
@@ -443,7 +444,9 @@ static int end_run(struct writer *w, const struct event_new *last,
 
 	if (append_all(w, last, 1, out, e))
 		return -1;
-	return sql_exec(w->file->db, Q_RUN_LOCAL_END, &in, e) < 0 ? -1 : 0;
+	if (sql_exec(w->file->db, Q_RUN_LOCAL_END, &in, e) < 0)
+		return -1;
+	return marker_end_run(w->file, w->run, w->tail, e);
 }
 
 int writer_end_run(struct writer *w, const struct event_new *last,

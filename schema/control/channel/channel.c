@@ -186,8 +186,9 @@ int channels_remove(struct sql *db, const char *name, const char *by,
 static const char default_agent[] =
 	"{\"driver\":\"script\",\"config\":{\"steps\":[{\"event\":{\"type\":"
 	"\"message\",\"role\":\"assistant\",\"content\":\"I am the default "
-	"agent of this home and have no model yet: 'skep agent set main' gives "
-	"me one, 'skep agent add' makes others.\"}}]}}";
+	"agent of this home and have no model yet. 'skep agent set main' "
+	"changes my definition, and 'skep agent add' defines other "
+	"agents.\"}}]}}";
 
 static int seed_agent(struct sql *db, struct arena *a, struct err *e)
 {
@@ -233,7 +234,7 @@ static int seed_channel(struct sql *db, struct arena *a, struct err *e)
 int channels_seed(struct sql *db, struct err *e)
 {
 	const struct passwd *pw = getpwuid(getuid());
-	struct id id = id_new(ID_PERSON);
+	struct id id = id_new(ID_USER);
 	struct user_add_in owner = {.id = id.text,
 				    .name = pw ? pw->pw_name : "owner",
 				    .role = "owner",

@@ -115,13 +115,15 @@ static void set_defaults(struct channel_config *c)
 
 static int no_setting(const char *kind, const char *name, struct err *e)
 {
-	struct buf known = BUF_MAX(200);
+	struct buf known = BUF_MAX(600);
 
 	for (size_t i = 0; i < NSETTINGS; i++)
 		if (fits(&settings[i], kind))
-			buf_addf(&known, " %s", settings[i].name);
-	err_set(e, ERR_INVALID, "a %s channel has no setting %s; it has%s",
-		kind, quoted(name).text, known.p);
+			buf_addf(&known, "%s%s", known.n ? ", " : "",
+				 settings[i].name);
+	err_set(e, ERR_INVALID,
+		"a %s channel has no setting '%s'; its settings are %s", kind,
+		quoted(name).text, known.p);
 	buf_fini(&known);
 	return -1;
 }

@@ -33,7 +33,7 @@ static int dead_letter(struct sql *db, const char *name,
 {
 	static const char why[] = "the channel was removed";
 	int64_t now = clock_now();
-	struct host_event_delivery_in told = {
+	struct host_event_delivery_in event = {
 		.at = now,
 		.id = row->id,
 		.agent = row->agent,
@@ -48,7 +48,7 @@ static int dead_letter(struct sql *db, const char *name,
 		     &(struct delivery_left_dead_in){row->seq, why, now},
 		     e) < 0)
 		return -1;
-	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
+	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &event, e) < 0 ? -1 : 0;
 }
 
 /* Deletes up to `count` of those queued behind the next one of a key; returns

@@ -12,24 +12,26 @@ static const struct {
 	int kind;
 } states[DELIVERY_STATES] = {
 #define DELIVERY_STATE(name, word, kind) [DELIVERY_##name] = {word, kind},
-#define DELIVERY_MOVE(from, event, to)
+#define DELIVERY_TRANSITION(from, event, to)
 #include "schema/control/channel/delivery_fsm.def"
 #undef DELIVERY_STATE
-#undef DELIVERY_MOVE
+#undef DELIVERY_TRANSITION
 };
 
-static const struct delivery_step moves[DELIVERY_STATES][DELIVERY_EVENTS] = {
+static const struct delivery_transition transitions[DELIVERY_STATES]
+						   [DELIVERY_EVENTS] = {
 #define DELIVERY_STATE(name, word, kind)
-#define DELIVERY_MOVE(from, event, to) \
+#define DELIVERY_TRANSITION(from, event, to) \
 	[DELIVERY_##from][DELIVERY_EV_##event] = {true, DELIVERY_##to},
 #include "schema/control/channel/delivery_fsm.def"
 #undef DELIVERY_STATE
-#undef DELIVERY_MOVE
+#undef DELIVERY_TRANSITION
 };
 
-struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e)
+struct delivery_transition delivery_fsm(enum delivery_state s,
+					enum delivery_event e)
 {
-	return moves[s][e];
+	return transitions[s][e];
 }
 
 const char *delivery_state_name(enum delivery_state s)
@@ -112,12 +114,12 @@ int delivery_resend(struct sql *db, const char *id, int64_t now,
 	return found < 0 ? -1 : 0;
 }
 
-/* --- moves ------------------------------------------------------------ */
+/* --- transitions ------------------------------------------------------ */
 
 static int log_delivery_event(struct sql *db, const struct delivery_end *d,
 			      const char *state, int64_t now, struct err *e)
 {
-	struct host_event_delivery_in told = {
+	struct host_event_delivery_in event = {
 		.at = now,
 		.id = d->id,
 		.agent = d->agent,
@@ -128,7 +130,7 @@ static int log_delivery_event(struct sql *db, const struct delivery_end *d,
 		.detail = d->detail,
 	};
 
-	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
+	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &event, e) < 0 ? -1 : 0;
 }
 
 /* Failed attempts are stored one by one. */
@@ -153,7 +155,7 @@ static int note_attempt(struct sql *db, const struct delivery_end *d,
 }
 
 /* Does it block its queue? Also while its outcome is being determined. */
-static bool stays_queued(const struct delivery_step *st,
+static bool stays_queued(const struct delivery_transition *st,
 			 enum delivery_event event)
 {
 	return delivery_state_is_queued(st->to) || event == DELIVERY_EV_LOSE;
@@ -190,9 +192,9 @@ static int becomes_next(struct sql *db, const struct delivery_end *d,
 	return busy.n == 0;
 }
 
-static int move_delivery(struct sql *db, const struct delivery_end *d,
-			 const struct delivery_step *st, int64_t now,
-			 struct err *e)
+static int change_delivery_state(struct sql *db, const struct delivery_end *d,
+				 const struct delivery_transition *st,
+				 int64_t now, struct err *e)
 {
 	struct delivery_move_in in = {
 		.seq = d->seq,
@@ -228,12 +230,12 @@ static int move_delivery(struct sql *db, const struct delivery_end *d,
 int delivery_record(struct sql *db, const struct delivery_end *d, int64_t now,
 		    struct err *e)
 {
-	struct delivery_step st = delivery_fsm(d->from, d->event);
+	struct delivery_transition st = delivery_fsm(d->from, d->event);
 	const char *word = delivery_state_name(st.to);
 	int n;
 
 	assert(st.allowed);
-	n = move_delivery(db, d, &st, now, e);
+	n = change_delivery_state(db, d, &st, now, e);
 	if (n <= 0)
 		return n;
 	if (note_attempt(db, d, word, now, e) ||
@@ -265,15 +267,20 @@ struct delivery_end delivery_end_of(const struct delivery_row *row)
 static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 		      struct err *e)
 {
-	bool over = !strcmp(row->state, "delivered");
-
 	if (what == DELIVERY_EV_DISCARD && !strcmp(row->state, "discarded"))
 		return err_set(e, ERR_CONFLICT,
 			       "delivery %s is already discarded", row->id);
-	return err_set(e, ERR_CONFLICT, "delivery %s is %s: %s", row->id,
-		       row->state,
-		       over ? "'skep delivery resend' sends a copy"
-			    : "wait for the result of this attempt");
+	if (strcmp(row->state, "delivered") != 0)
+		return err_set(e, ERR_CONFLICT,
+			       "delivery %s is %s; wait for the result of this "
+			       "attempt",
+			       row->id, row->state);
+	return err_set(e, ERR_CONFLICT,
+		       what == DELIVERY_EV_DISCARD
+			       ? "delivery %s has already been delivered"
+			       : "delivery %s has already been delivered; "
+				 "'skep delivery resend' sends a copy",
+		       row->id);
 }
 
 /* The decision of the user is final; the reason of the failure is kept. */

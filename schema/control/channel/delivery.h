@@ -23,10 +23,10 @@
  */
 enum delivery_state {
 #define DELIVERY_STATE(name, word, kind) DELIVERY_##name,
-#define DELIVERY_MOVE(from, event, to)
+#define DELIVERY_TRANSITION(from, event, to)
 #include "schema/control/channel/delivery_fsm.def"
 #undef DELIVERY_STATE
-#undef DELIVERY_MOVE
+#undef DELIVERY_TRANSITION
 	DELIVERY_STATES
 };
 
@@ -43,12 +43,13 @@ enum delivery_event {
 	DELIVERY_EVENTS
 };
 
-struct delivery_step {
+struct delivery_transition {
 	bool allowed;
 	enum delivery_state to;
 };
 
-struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e);
+struct delivery_transition delivery_fsm(enum delivery_state s,
+					enum delivery_event e);
 const char *delivery_state_name(enum delivery_state s);
 int delivery_state_from(const char *word);            /* -1: no such state */
 bool delivery_state_is_over(enum delivery_state s);   /* it is final */

@@ -13,9 +13,9 @@ SHAPE_DEFINE(retention_options, RETENTION_OPTIONS);
 SHAPE_DEFINE(retention_result, RETENTION_RESULT);
 
 void message_retention_begin(struct message_retention *r,
-			     const struct retention_options *ask)
+			     const struct retention_options *options)
 {
-	*r = (struct message_retention){.ask = *ask};
+	*r = (struct message_retention){.options = *options};
 }
 
 /* Attachments are deleted with the last message that uses them. */
@@ -48,10 +48,10 @@ static int drop_attachments(struct message_retention *r, struct sql *db,
 static bool is_old(const struct message_retention *r,
 		   const struct retention_delivery_row *row)
 {
-	int64_t before = r->ask.deliveries_before;
+	int64_t before = r->options.deliveries_before;
 
 	if (!strcmp(row->state, "dead"))
-		before = r->ask.dead_before;
+		before = r->options.dead_before;
 	else if (strcmp(row->state, "delivered") != 0 &&
 		 strcmp(row->state, "discarded") != 0)
 		return false;
@@ -82,7 +82,8 @@ static int walk_out(struct message_retention *r, struct sql *db, int64_t count,
 		    struct err *e)
 {
 	struct retention_delivery_in in = {r->seq, count};
-	int64_t before = latest(r->ask.deliveries_before, r->ask.dead_before);
+	int64_t before = latest(r->options.deliveries_before,
+				r->options.dead_before);
 	struct retention_delivery_row *rows;
 	struct arena a = {0};
 	int n = sql_collect(db, Q_RETENTION_DELIVERY, &in, (int)count, &rows,
@@ -124,12 +125,12 @@ static int walk_in(struct message_retention *r, struct sql *db, int64_t count,
 	int rc = n < 0 ? -1 : 0, young = 0;
 
 	for (int i = 0; rc == 0 && i < n; i++) {
-		bool old = rows[i].received_at < r->ask.inbound_before;
+		bool old = rows[i].received_at < r->options.inbound_before;
 
 		snprintf(r->id, sizeof r->id, "%s", rows[i].id);
 		young += !old;
 		if (old && (!rows[i].is_dead ||
-			    rows[i].received_at < r->ask.dead_before))
+			    rows[i].received_at < r->options.dead_before))
 			rc = drop_in(r, db, &rows[i], e);
 	}
 	arena_fini(&a);
@@ -142,7 +143,7 @@ static int walk_between(struct message_retention *r, struct sql *db,
 			int64_t count, struct err *e)
 {
 	struct retention_message_in in = {r->id, count};
-	int64_t before = r->ask.deliveries_before;
+	int64_t before = r->options.deliveries_before;
 	struct retention_message_row *rows;
 	struct arena a = {0};
 	int n = sql_collect(db, Q_RETENTION_MESSAGE, &in, (int)count, &rows, &a,

@@ -35,7 +35,7 @@ SHAPE_DECLARE(retention_options, RETENTION_OPTIONS);
 SHAPE_DECLARE(retention_result, RETENTION_RESULT);
 
 struct message_retention {
-	struct retention_options ask;
+	struct retention_options options;
 	struct retention_result sum;
 	int64_t bytes; /* size of the deleted attachments */
 	int at;        /* the current walk */
@@ -44,7 +44,7 @@ struct message_retention {
 };
 
 void message_retention_begin(struct message_retention *r,
-			     const struct retention_options *ask);
+			     const struct retention_options *options);
 
 /* Examines up to `count` rows and deletes those that may be deleted. Returns
  * the number of examined rows, 0 at the end of the walk, or -1. */

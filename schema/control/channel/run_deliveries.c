@@ -11,10 +11,10 @@
 #define SOURCES_MAX 10000
 
 void delivery_source(char out[static DELIVERY_SOURCE], const char *agent,
-		     int64_t box, int64_t created_at)
+		     int64_t outbox_id, int64_t created_at)
 {
-	snprintf(out, DELIVERY_SOURCE, "%s/%lld/%lld", agent, (long long)box,
-		 (long long)created_at);
+	snprintf(out, DELIVERY_SOURCE, "%s/%lld/%lld", agent,
+		 (long long)outbox_id, (long long)created_at);
 }
 
 static int list_sources(struct agent_file *file, const char *run, int64_t count,

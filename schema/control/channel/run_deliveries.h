@@ -14,7 +14,7 @@
 
 #define DELIVERY_SOURCE 160
 void delivery_source(char out[static DELIVERY_SOURCE], const char *agent,
-		     int64_t box, int64_t created_at);
+		     int64_t outbox_id, int64_t created_at);
 
 #define RUN_DELIVERIES 20 /* shown with the run: the newest ones */
 

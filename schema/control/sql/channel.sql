@@ -114,6 +114,10 @@ SELECT channel, peer, kind, agent, session, session_per, created_at FROM binding
 SELECT channel, peer, kind, agent, session, session_per, created_at FROM binding
  WHERE channel = :channel ORDER BY peer, kind;
 
+-- query binding_of_agent (agent text) -> binding_row
+SELECT channel, peer, kind, agent, session, session_per, created_at FROM binding
+ WHERE agent = :agent ORDER BY channel, peer, kind;
+
 -- query binding_delete (channel text, peer text, kind text)
 DELETE FROM binding WHERE channel = :channel AND peer = :peer AND kind = :kind;
 

@@ -12,6 +12,13 @@ SELECT id, run, verb, body, state, refusal, by, created_at, done_at
   FROM run_command INDEXED BY run_command_pending
  WHERE run = :run AND id > :after AND state = 'pending' ORDER BY id LIMIT 1;
 
+-- query command_messages (run text, count i64) -> command_row
+-- Messages that wait for the start of the run.
+SELECT id, run, verb, body, state, refusal, by, created_at, done_at
+  FROM run_command INDEXED BY run_command_pending
+ WHERE run = :run AND state = 'pending' AND verb = 'message'
+ ORDER BY id LIMIT :count;
+
 -- query command_list (run text) -> command_row
 SELECT id, run, verb, body, state, refusal, by, created_at, done_at
   FROM run_command WHERE run = :run ORDER BY id;

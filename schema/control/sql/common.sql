@@ -43,6 +43,10 @@ UPDATE supervisor SET pid = 0 WHERE pid = :pid AND start_ticks = :start_ticks;
 INSERT INTO audit (at, actor, act, subject, detail)
 VALUES (:at, :actor, :act, :subject, :detail);
 
+-- query audit_before (before i64, count i64) -> audit_row
+SELECT id, at, actor, act, subject, detail FROM audit
+ WHERE id < :before ORDER BY id DESC LIMIT :count;
+
 -- query audit_after (after i64, count i64) -> audit_row
 SELECT id, at, actor, act, subject, detail FROM audit
  WHERE id > :after ORDER BY id LIMIT :count;

@@ -45,8 +45,11 @@ VALUES (:id, :name, :hash, :scopes, :created_at, :expires_at);
 SELECT id, name, hash, scopes, created_at, expires_at FROM api_token
  WHERE hash = :hash AND (expires_at IS NULL OR expires_at > :now);
 
--- query api_token_list -> api_token_row
-SELECT id, name, hash, scopes, created_at, expires_at FROM api_token ORDER BY id;
+-- row api_token_item (id text, name text, scopes json, created_at time,
+--   expires_at time)
+
+-- query api_token_list -> api_token_item
+SELECT id, name, scopes, created_at, expires_at FROM api_token ORDER BY id;
 
 -- query api_token_delete (name text)
 DELETE FROM api_token WHERE name = :name;

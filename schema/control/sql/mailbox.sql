@@ -31,6 +31,22 @@ SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
  WHERE t.agent = :agent AND t.session = :session AND t.read_at IS NULL
  ORDER BY t.message LIMIT :count;
 
+-- query message_offered (agent text, session text, run text, count i64) -> message_row
+-- Unread messages that the run was not offered.
+SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
+       t.read_at
+  FROM message_to t JOIN message m ON m.id = t.message
+ WHERE t.agent = :agent AND t.session = :session AND t.read_at IS NULL
+   AND NOT EXISTS (SELECT 1 FROM run_command c WHERE c.run = :run
+         AND c.verb = 'message' AND c.body ->> 'message' = m.id)
+ ORDER BY t.message LIMIT :count;
+
+-- query message_applied (agent text, session text, command i64, run text, now time)
+UPDATE message_to SET read_at = :now
+ WHERE agent = :agent AND session = :session AND read_at IS NULL
+   AND message = (SELECT body ->> 'message' FROM run_command
+                   WHERE id = :command AND run = :run AND verb = 'message');
+
 -- row message_filter (agent text, session text, before text, count i64)
 -- query message_list (message_filter) -> message_row
 SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,

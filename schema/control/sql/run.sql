@@ -11,17 +11,17 @@ WHERE description <> excluded.description;
 --   grace_ms i64, policy text, parent text, depth i64, retry_of text,
 --   idem_key text, idem_digest text, tags json, submitted_by text,
 --   invocation text, workspace text, fork_of text, over_dir text,
---   is_fresh bool, is_ephemeral bool, is_shared bool, now time)
+--   is_fresh bool, is_ephemeral bool, is_shared bool, command text, now time)
 INSERT INTO run (id, agent, session, state, reason, priority, queue_pos, is_next,
   due_at, expires_at, max_attempts, backoff_ms, run_timeout_ms,
   idle_timeout_ms, grace_ms, policy, parent, depth, retry_of, idem_key,
   idem_digest, tags, submitted_by, invocation, workspace, fork_of, over_dir,
-  is_fresh, is_ephemeral, is_shared, created_at)
+  is_fresh, is_ephemeral, is_shared, command, created_at)
 VALUES (:id, :agent, :session, 'queued', :reason, :priority, :queue_pos, :is_next,
   :due_at, :expires_at, :max_attempts, :backoff_ms, :run_timeout_ms,
   :idle_timeout_ms, :grace_ms, :policy, :parent, :depth, :retry_of, :idem_key,
   :idem_digest, :tags, :submitted_by, :invocation, :workspace, :fork_of, :over_dir,
-  :is_fresh, :is_ephemeral, :is_shared, :now);
+  :is_fresh, :is_ephemeral, :is_shared, :command, :now);
 
 -- query run_input_put (run text, prompt text, options json)
 INSERT INTO run_input (run, prompt, options) VALUES (:run, :prompt, :options);
@@ -215,7 +215,7 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
 --   invocation text, note text, workspace text, fork_of text, over_dir text,
---   is_fresh bool, is_ephemeral bool, is_shared bool, works_in text,
+--   is_fresh bool, is_ephemeral bool, is_shared bool, works_in text, command text,
 --   health text, artifacts_status text, severity text, deliveries json,
 --   deliveries_error text)
 -- The last five are not columns: run_classify (schema/control/severity.h) sets
@@ -231,7 +231,7 @@ id, agent, agent_version, session, state, pending_state, reason, detail,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
   started_at, ended_at, invocation, note, workspace, fork_of, over_dir, is_fresh,
-  is_ephemeral, is_shared, works_in, NULL AS health,
+  is_ephemeral, is_shared, works_in, command, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
   NULL AS severity, NULL AS deliveries,
@@ -361,14 +361,15 @@ SELECT {run_columns}
 --   start_ticks opt, boot_id text, cgroup text, token_hash text, heartbeat_ms i64,
 --   last_seq i64, started_at time, reason text, detail text, workspace text,
 --   fork_of text, over_dir text, is_fresh bool, is_ephemeral bool,
---   is_shared bool, works_in text, session_workspace text, priority i64)
+--   is_shared bool, works_in text, session_workspace text, priority i64,
+--   command text)
 
 -- columns run_active_columns
 id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail, workspace,
   fork_of, over_dir, is_fresh, is_ephemeral, is_shared, works_in,
-  session_workspace, priority
+  session_workspace, priority, command
 
 -- query run_active -> run_active_row
 SELECT {run_active_columns}
@@ -390,6 +391,27 @@ WITH RECURSIVE above (id, parent) AS
   SELECT above.id, run.parent FROM above JOIN run ON run.id = above.parent
    WHERE above.parent <> :parent AND run.parent IS NOT NULL)
 SELECT id FROM above WHERE parent = :parent ORDER BY id;
+
+-- query run_children (parent text, count i64) -> (id text)
+-- Oldest first.
+SELECT id FROM run INDEXED BY run_parent
+ WHERE parent = :parent ORDER BY id LIMIT :count;
+
+-- query run_child_counts (parent text) -> (total i64, open i64)
+SELECT count(*) AS total,
+       coalesce(sum(ended_at IS NULL), 0) AS open
+  FROM run INDEXED BY run_parent WHERE parent = :parent;
+
+-- query run_tree_usage (parent text) -> (tokens i64, cost_micros i64)
+-- Of all runs below this one.
+WITH RECURSIVE below (id, tokens, cost_micros) AS
+ (SELECT id, input_tokens + output_tokens, cost_micros FROM run
+   WHERE parent = :parent
+  UNION ALL
+  SELECT run.id, run.input_tokens + run.output_tokens, run.cost_micros
+    FROM below JOIN run ON run.parent = below.id)
+SELECT coalesce(sum(tokens), 0) AS tokens,
+       coalesce(sum(cost_micros), 0) AS cost_micros FROM below;
 
 -- query run_cancellable (agent text, session text, tag text) -> (id text, is_child bool)
 -- Open runs that match, then the open child runs of these. Both walks read only

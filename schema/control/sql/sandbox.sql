@@ -15,3 +15,10 @@ UPDATE sandbox SET pid = :pid, updated_at = :now WHERE run = :run;
 
 -- query sandbox_delete (run text)
 DELETE FROM sandbox WHERE run = :run;
+
+-- row sandbox_row (run text, agent text, attempt i64, mode text, network text,
+--   limits json, pid opt, made_at time, updated_at time)
+
+-- query sandbox_list (agent text) -> sandbox_row
+SELECT run, agent, attempt, mode, network, limits, pid, made_at, updated_at
+  FROM sandbox WHERE :agent IS NULL OR agent = :agent ORDER BY run;

@@ -1,3 +1,4 @@
+#include "supervisor/api/stream/stream.h"
 #include "supervisor/api/stream/internal.h"
 
 #include <stdlib.h>

@@ -22,10 +22,10 @@ struct plugin_log {
 	uv_poll_t poll;
 	uv_timer_t timer; /* runs while the pipe is not read */
 	int fd;
-	int handles;   /* that are not closed yet */
-	size_t taken;  /* bytes read in this window */
-	int64_t since; /* uv_now of the start of the window */
-	bool discard;  /* further output is dropped */
+	int handles;       /* that are not closed yet */
+	size_t read_bytes; /* bytes read in this window */
+	int64_t since;     /* uv_now of the start of the window */
+	bool discard;      /* further output is dropped */
 	struct home_path path;
 };
 
@@ -123,7 +123,7 @@ static bool read_some(struct plugin_log *l, bool *ended)
 		return false;
 	if (!l->discard)
 		append_to_log(l->path.text, text, (size_t)n);
-	l->taken += (size_t)n;
+	l->read_bytes += (size_t)n;
 	return true;
 }
 
@@ -146,12 +146,12 @@ static void on_readable(uv_poll_t *h, int status, int events)
 	(void)events;
 	if (now - l->since >= WINDOW_MS) {
 		l->since = now;
-		l->taken = 0;
+		l->read_bytes = 0;
 	}
 	(void)read_some(l, &ended);
 	if (ended) {
 		log_close(l);
-	} else if (l->taken > WINDOW_BYTES) {
+	} else if (l->read_bytes > WINDOW_BYTES) {
 		uv_poll_stop(h);
 		uv_timer_start(&l->timer, on_window, WINDOW_MS, 0);
 	}
@@ -208,8 +208,8 @@ void plugin_logs_close(struct supervisor *s)
 		struct plugin_log *l = s->channels->logs;
 		bool ended;
 
-		for (l->taken = 0;
-		     l->taken < WINDOW_BYTES && read_some(l, &ended);)
+		for (l->read_bytes = 0;
+		     l->read_bytes < WINDOW_BYTES && read_some(l, &ended);)
 			;
 		log_close(l);
 	}

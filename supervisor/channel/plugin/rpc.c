@@ -30,24 +30,24 @@ static int64_t retry_after(const cJSON *data)
 	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
 }
 
-static struct outcome outcome_of_answer(const struct rpc_line *r, bool asked)
+static struct outcome outcome_of_answer(const struct rpc_line *r, bool is_query)
 {
 	const cJSON *data = cJSON_GetObjectItem(r->error, "data");
-	const char *said = json_text(r->result, "delivery", "unknown"), *ref;
+	const char *answer = json_text(r->result, "delivery", "unknown"), *ref;
 	struct outcome o;
 
-	if (r->error && !asked)
+	if (r->error && !is_query)
 		return outcome_of(
 			json_bool(data, "permanent", false) ? DELIVERY_EV_REFUSE
 							    : DELIVERY_EV_FAIL,
 			json_i64(r->error, "code", 0), retry_after(data), "%s",
 			json_text(r->error, "message", ""));
-	if (asked)
-		return outcome_of(!strcmp(said, "delivered") ? DELIVERY_EV_ACK
-				  : !strcmp(said, "missing") ? DELIVERY_EV_FAIL
-							     : DELIVERY_EV_LOSE,
-				  OPT_NONE, -1, "answer of the plugin: %.20s",
-				  said);
+	if (is_query)
+		return outcome_of(
+			!strcmp(answer, "delivered") ? DELIVERY_EV_ACK
+			: !strcmp(answer, "missing") ? DELIVERY_EV_FAIL
+						     : DELIVERY_EV_LOSE,
+			OPT_NONE, -1, "answer of the plugin: %.20s", answer);
 	o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
 	ref = json_text(r->result, "id", "");
 	if (strlen(ref) < sizeof o.ref) /* a truncated id is useless */

@@ -39,7 +39,7 @@ def sdk():
 class Client:
     def __init__(self, home, scopes=("read", "run", "approve")):
         where = sdk()
-        port = test_web.free_port()
+        port = web_lib.free_port()
         self.d = web_lib.Skepd(home,
                                {"http": {"listen": "127.0.0.1:%d" % port}})
         self.d.agent()
@@ -195,7 +195,7 @@ def test_a_second_question_ends_the_stream_again(home):
     m = c.ask(approve="a", approved=True, chat="c")
     assert [p["state"] for p in calls(m)] == ["output-available",
                                              "approval-requested"], m
-    # somebody else was first: what that one said counts
+    # another client answered first: its answer counts
     q = c.d.get("/v1/approvals?state=open")["items"][0]
     c.d.post("/v1/approvals/" + q["id"], {"allow": True, "note": "cli"})
     c.d.wait(m["id"])
@@ -212,17 +212,27 @@ def test_answers_that_are_not_allowed(home):
     answer = json.loads(c.proc.stdout.readline())
     assert 'scope \\"approve\\"' in answer["error"], answer
     run = c.d.get("/v1/runs")["items"][0]["id"]
-    said = {"type": "dynamic-tool", "state": "approval-responded",
+    output = {"type": "dynamic-tool", "state": "approval-responded",
             "approval": {"id": "nope", "approved": True}}
     for chat, message in (("c", {"id": run}), ("c", {"id": "run_x"}),
                           ("other", {"id": run}), ("c", {})):
         c.d.post("/v1/ai/ada/chat", {"id": chat, "messages": [
-            {"role": "assistant", "parts": [said], **message}]}, 404)
+            {"role": "assistant", "parts": [output], **message}]}, 404)
     c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
         {"role": "assistant", "id": run, "parts": []}]}, 422)
-    said["approval"]["id"] = "k"
+    output["approval"]["id"] = "k"
+    for approved in (None, "true", 1, [True]):
+        c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
+            {"role": "assistant", "id": run, "parts": [
+                dict(output, approval={"id": "k", "approved": approved})]}]}, 422)
+    # all of the answers, or none
+    other = dict(output, approval={"id": "nope", "approved": True})
+    for parts, status in (([output, other], 404), ([output, output], 409)):
+        c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
+            {"role": "assistant", "id": run, "parts": parts}]}, status)
+    assert [a["state"] for a in c.d.get("/v1/approvals")["items"]] == ["open"]
     c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
-        {"role": "assistant", "id": run, "parts": [said],
+        {"role": "assistant", "id": run, "parts": [output],
          "metadata": {"skep": {"cursor": "not one"}}}]}, 400)
 
 

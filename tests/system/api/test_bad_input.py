@@ -18,28 +18,28 @@ def fresh(home):
 
 def unchanged(home, code, *args, **more):
     before = home.picture()
-    said = home.refused(code, *args, **more)
+    error = home.refused(code, *args, **more)
     after = home.picture()
     changed = [k for k in set(before) | set(after)
                if before.get(k) != after.get(k)]
     assert not changed, changed
-    return said
+    return error
 
 
 def test_keys_that_are_not_keys_are_refused(home):
     fresh(home)
     for key in ("", "a\nb", "a\x1b[31m", "a\x7f", "x" * 513, "y" * 100_000,
                 b"\xff\xfe", b"a\xc3"):
-        said = unchanged(home, 64, "session", "append", "--", key, "text")
-        assert len(said) < 500 and "\x1b" not in said
+        error = unchanged(home, 64, "session", "append", "--", key, "text")
+        assert len(error) < 500 and "\x1b" not in error
     home.skep("session", "append", "--", "-x/../y 日本", "slashes are fine")
 
 
 def test_a_key_of_ten_megabytes_is_refused_by_its_size(home):
     fresh(home)
     line = '{"record":"session","version":1,"key":"%s"}' % ("k" * 10_000_000)
-    said = unchanged(home, 65, "session", "import", "-", input=line)
-    assert "line 1" in said and len(said) < 600
+    error = unchanged(home, 65, "session", "import", "-", input=line)
+    assert "line 1" in error and len(error) < 600
 
 
 def test_a_body_must_be_json_and_text_utf8(home):
@@ -62,8 +62,8 @@ def test_a_nul_in_json_is_refused_and_not_cut_off(home):
     fresh(home)
     for line in ('{"record":"session","version":1,"key":"a\\u0000b"}',
                  '{"record":"session","version":1,"key":"a","x":"\\u0000"}'):
-        said = unchanged(home, 65, "session", "import", "-", input=line)
-        assert "NUL" in said
+        error = unchanged(home, 65, "session", "import", "-", input=line)
+        assert "NUL" in error
     unchanged(home, 65, "session", "append", "s", "--body",
               '{"content":"a\\u0000b"}')
     unchanged(home, 65, "agent", "set", "a", "--from", "-",
@@ -84,13 +84,39 @@ def test_a_file_that_is_no_database_is_named(home):
         kept = path.read_bytes()
         path.write_bytes(b"this is not a database, but longer than a header "
                          b"of one hundred bytes, which is what is looked at..")
-        said = unchanged(home, 65, *command)
-        assert str(path) in said
+        error = unchanged(home, 65, *command)
+        assert str(path) in error
         path.write_bytes(b"")
-        said = unchanged(home, 65, *command)
-        assert str(path) in said and "empty" in said
+        error = unchanged(home, 65, *command)
+        assert str(path) in error and "empty" in error
         path.write_bytes(kept)
         home.skep(*command)
+
+
+def test_a_pipe_or_directory_in_place_of_a_database_is_named(home):
+    """SQLite waits for ever on a pipe."""
+    fresh(home)
+    os.mkfifo(home.dir / "pipe")
+    (home.dir / "directory").mkdir()
+    kept = home.dir / "kept"
+    for path in (home.agent_db("a"), home.control):
+        path.rename(kept)
+        for bad in ("pipe", "directory"):
+            for suffix in ("", "-wal"):
+                if suffix:
+                    shutil.copy(kept, path)
+                os.rename(home.dir / bad, str(path) + suffix)
+                for command in (("session", "append", "s", "x"),
+                                ("session", "ls"), ("agent", "set", "a",
+                                                    "--model", "m")):
+                    r = home.skep(*command, code=None, seconds=60)
+                    assert r.code in (0, 65), (path, bad, suffix, r.err)
+                    assert not r.code or str(path) + suffix in r.err, r.err
+                os.rename(str(path) + suffix, home.dir / bad)
+                path.unlink(missing_ok=True)
+        kept.rename(path)
+    home.skep("session", "ls")
+    home.integrity()
 
 
 def test_a_damaged_page_is_reported_as_damage(home):
@@ -102,8 +128,8 @@ def test_a_damaged_page_is_reported_as_damage(home):
     with open(home.agent_db("a"), "r+b") as f:
         f.seek(size // 2)
         f.write(os.urandom(size // 2 - 4096))
-    said = home.refused(65, "session", "show", "s", "--events", "--json")
-    assert str(home.agent_db("a")) in said
+    error = home.refused(65, "session", "show", "s", "--events", "--json")
+    assert str(home.agent_db("a")) in error
 
 
 def test_a_newer_schema_is_refused_untouched(home):
@@ -115,8 +141,8 @@ def test_a_newer_schema_is_refused_untouched(home):
         db.execute("PRAGMA user_version = %d" % (version + 1))
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.close()
-        said = unchanged(home, 78, *command)
-        assert str(path) in said and "version %d" % (version + 1) in said
+        error = unchanged(home, 78, *command)
+        assert str(path) in error and "version %d" % (version + 1) in error
         home.execute(path, "PRAGMA user_version = %d" % version)
         home.skep(*command)
 
@@ -135,24 +161,24 @@ def test_the_file_of_another_program_is_refused(home):
 
 
 def test_a_home_that_is_not_there_is_named(home):
-    said = unchanged(home, 66, "agent", "ls")
-    assert str(home.path) in said
+    error = unchanged(home, 66, "agent", "ls")
+    assert str(home.path) in error
     unchanged(home, 66, "session", "ls", "--agent", "a")
     unchanged(home, 66, "state", "stats")
 
 
 def test_a_home_that_is_a_file_is_named(home):
     home.path.write_text("hello")
-    said = home.refused(None, "agent", "add", "a", "--driver", "script")
-    assert str(home.path) in said
+    error = home.refused(None, "agent", "add", "a", "--driver", "script")
+    assert str(home.path) in error
     assert home.path.read_text() == "hello"
 
 
 def test_a_missing_agent_directory_is_named(home):
     fresh(home)
     shutil.rmtree(home.agent_db("a").parent)
-    said = home.refused(66, "session", "append", "s", "x")
-    assert str(home.agent_db("a")) in said and "--file" in said
+    error = home.refused(66, "session", "append", "s", "x")
+    assert str(home.agent_db("a")) in error and "--file" in error
     assert not home.agent_db("a").exists()
 
 
@@ -164,8 +190,8 @@ def test_a_moved_file_can_be_told(home):
     home.skep("agent", "set", "a", "--file", to / "agent.sqlite")
     assert home.skep("session", "ls", "--json").json["key"] == "s"
     home.skep("agent", "add", "b", "--driver", "script")
-    said = home.refused(65, "agent", "set", "b", "--file", to / "agent.sqlite")
-    assert "'a'" in said
+    error = home.refused(65, "agent", "set", "b", "--file", to / "agent.sqlite")
+    assert "'a'" in error
 
 
 def mount(home, *args):
@@ -200,23 +226,23 @@ def test_a_network_filesystem_is_refused(home):
         lib.skip("cc is not there")
     env = {"LD_PRELOAD": str(home.dir / "shim.so")}
     for args in (["agent", "add", "a", "--driver", "script"], ["up"]):
-        said = home.refused(69, *args, env=env)
-        assert "network file system (nfs)" in said, said
-        assert str(home.control) in said
+        error = home.refused(69, *args, env=env)
+        assert "network file system (nfs)" in error, error
+        assert str(home.control) in error
     assert not home.control.exists()
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(home):
     mount(home, "-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs")
     fresh(home)
-    said, acknowledged = "", 1
+    error, acknowledged = "", 1
     for _ in range(200):
         r = home.skep("session", "append", "s", "x" * 60_000, code=None)
         if r.code:
-            said = r.err
+            error = r.err
             break
         acknowledged += 1
-    assert r.code == 74 and "full" in said, said
+    assert r.code == 74 and "full" in error, error
     big = home.dir / "big"
     big.write_bytes(b"z" * 3_000_000)
     assert home.skep("artifact", "put", big, "--owner", "o",
@@ -225,8 +251,8 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(home):
         with contextlib.suppress(OSError):
             while f.write(b"z" * 4096):
                 pass
-    said = home.refused(74, "agent", "set", "a", "--model", "m")
-    assert "disk is full" in said and str(home.path) in said, said
+    error = home.refused(74, "agent", "set", "a", "--model", "m")
+    assert "disk is full" in error and str(home.path) in error, error
     home.skep("session", "show", "s")
     home.run("mount", "-o", "remount,size=16m", home.path)
     events = home.skep("session", "show", "s", "--events", "--json").lines
@@ -305,5 +331,5 @@ def test_wrong_words_get_a_hint(home):
     assert "'session ls'" in home.refused(64, "session", "list")
     assert "--title" in home.refused(64, "session", "fork", "a", "b",
                                      "--titel", "x")
-    said = home.refused(64, "session", "nope", "--json")
-    assert '"code":"USAGE"' in said and '"exit":64' in said
+    error = home.refused(64, "session", "nope", "--json")
+    assert '"code":"USAGE"' in error and '"exit":64' in error

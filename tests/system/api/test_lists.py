@@ -3,7 +3,7 @@ long it may be, and what is refused."""
 import urllib.parse
 
 import lib
-from channel_lib import echo, receiver, say, settled, webhook
+from channel_lib import echo, receiver, send_inbound, await_deliveries, webhook
 from skepd_lib import Refused, finish, host
 
 # a list by command, by route, and what its `before` begins with
@@ -24,9 +24,9 @@ def fill(home):
     echo(h)
     webhook(h, "web", r.url, agent="echo")
     for i in range(5):
-        say(h, "web", "x", "m%d" % i, sender="p%d" % i)
+        send_inbound(h, "web", "x", "m%d" % i, sender="p%d" % i)
         h.call("POST", "/v1/messages", {"to": "echo/s", "text": "x"})
-    settled(h, 5, "delivered")
+    await_deliveries(h, 5, "delivered")
     return h
 
 
@@ -59,8 +59,8 @@ def test_pages_are_the_same_by_command_and_by_route(home):
         for ids, cursor in pages:
             list_ = home.skep(*words, "--limit", "2", "--json", *before).lines
             assert [x["id"] for x in list_] == ids, (words, before)
-            said = home.skep(*words, "--limit", "2", *before).out
-            assert ("--before %s\n" % cursor in said) == bool(cursor), said
+            output = home.skep(*words, "--limit", "2", *before).out
+            assert ("--before %s\n" % cursor in output) == bool(cursor), output
             before = ["--before", cursor]
         # the id of a row will do, wherever it came from
         last = pages[0][0][-1]
@@ -77,14 +77,14 @@ def test_wrong_pages_are_refused_in_the_same_words(home):
     for words, path, prefix in LISTS:
         for wrong in ("7", "x", prefix, WRONG, prefix + "x", "5." + prefix, "x." +
                       prefix + WRONG):
-            said = refused(h, "%s?before=%s" % (path, wrong))
-            assert said.startswith("before: "), said
-            assert said in home.refused(64, *words, "--before", wrong), wrong
+            error = refused(h, "%s?before=%s" % (path, wrong))
+            assert error.startswith("before: "), error
+            assert error in home.refused(64, *words, "--before", wrong), wrong
         for wrong in ("0", "-1", "2x", "", " 1"):
-            said = refused(h, "%s?limit=%s" % (path, urllib.parse.quote(wrong) or "''"))
-            assert said.startswith("limit: "), said
-            said = home.refused(64, *words, "--limit", wrong)
-            assert "--limit: " in said, said
+            error = refused(h, "%s?limit=%s" % (path, urllib.parse.quote(wrong) or "''"))
+            assert error.startswith("limit: "), error
+            error = home.refused(64, *words, "--limit", wrong)
+            assert "--limit: " in error, error
         assert "the minimum is 1" in home.refused(64, *words, "--limit", "0")
         assert "between 1 and 1000" in refused(h, path + "?limit=1001")
     gone = "dlv_" + WRONG
@@ -108,10 +108,10 @@ def test_events_can_begin_now(home):
     p = home.start(home.bin / "skep", "events", "--follow", "--new", "--json",
                    stdout=out)
 
-    def told():
+    def are_listed():
         h.call("PUT", "/v1/channels/after", {"kind": "file"})
         return "after" in (home.dir / "told").read_text()
-    lib.eventually(told, 30, "what came")
+    lib.eventually(are_listed, 30, "what came")
     assert '"before"' not in (home.dir / "told").read_text()
     p.terminate()
     h.down()
@@ -131,8 +131,8 @@ def test_what_a_run_sent_is_shown_with_it(home):
     other = h.submit("sender", session="s2")
     for x in (silent, run, other):
         h.until(x, "succeeded")
-    settled(h, 24, "delivered")
-    settled(h, 24, "dead")
+    await_deliveries(h, 24, "delivered")
+    await_deliveries(h, 24, "dead")
     assert h.call("GET", "/v1/runs/" + silent)["deliveries"] == []
     rows = h.call("GET", "/v1/deliveries?limit=1000&run=" + run)["items"]
     assert len(rows) == 24 and {d["session"] for d in rows} == {"s1"}
@@ -140,10 +140,10 @@ def test_what_a_run_sent_is_shown_with_it(home):
     brief = [{k: d[k] for k in ("id", "channel", "state")} for d in rows[:20]]
     assert h.call("GET", "/v1/runs/" + run)["deliveries"] == brief
     assert home.skep("show", run, "--json").lines[0]["deliveries"] == brief
-    said = home.skep("show", run).out
+    output = home.skep("show", run).out
     for d in brief:
-        assert "delivery %(id)s on %(channel)s: %(state)s\n" % d in said, said
-    assert "skep delivery ls --run " + run in said
+        assert "delivery %(id)s on %(channel)s: %(state)s\n" % d in output, output
+    assert "skep delivery ls --run " + run in output
     assert "delivery dlv_" not in home.skep("show", silent).out
     # the same by command, with every other filter, page by page
     for words, query in (((), ""), (("--state", "dead"), "&state=dead"),
@@ -173,6 +173,6 @@ def test_a_filter_by_run_wants_the_id_of_a_run(home):
     h = host(home)
     for route in ("approvals", "deliveries"):
         for text in ("x", "run_", "run_x", "apr_" + "0" * 26, "run_" + "0" * 25):
-            said = refused(h, "%s?run=%s" % (route, text))
-            assert said.startswith("run must be") and "run_" in said, said
+            error = refused(h, "%s?run=%s" % (route, text))
+            assert error.startswith("run must be") and "run_" in error, error
     finish(h)

@@ -136,11 +136,11 @@ class Attack:
         return status, json.dumps(answer, ensure_ascii=False)
 
     def refused(self, route, name, url, body=None):
-        status, said = self.send(route, url, body)
-        what = (route.method, url[:200], str(body)[:300], status, said[:600])
+        status, output = self.send(route, url, body)
+        what = (route.method, url[:200], str(body)[:300], status, output[:600])
         assert 400 <= status < 500, what
-        assert status == 404 or name in said or (
-            status == 413 and "body" in said), what
+        assert status == 404 or name in output or (
+            status == 413 and "body" in output), what
 
     def finish(self):
         assert self.s.get("/v1/health")["pid"] == self.pid
@@ -170,15 +170,15 @@ def test_wrong_members_of_a_body_are_refused_by_name(home):
 
 def test_wrong_parameters_of_a_query_are_refused_by_name(home):
     a = Attack(home)
-    status, said = a.s.ask("PUT", "/v1/channels/ada", {"kind": "pull"})
-    assert status == 200, said
+    status, output = a.s.ask("PUT", "/v1/channels/ada", {"kind": "pull"})
+    assert status == 200, output
     for route in routes_of(a.s):
         for p in route.params_in("query"):
             for text in wrong_words(p["schema"]):
                 a.refused(route, p["name"], route.url(None, {p["name"]: text}))
             if p["required"]:
-                status, said = a.send(route, route.url().partition("?")[0])
-                assert status in (400, 422) and p["name"] in said, said
+                status, output = a.send(route, route.url().partition("?")[0])
+                assert status in (400, 422) and p["name"] in output, output
         a.refused(route, "no_such_parameter",
                   route.url(None, {"no_such_parameter": "1"}))
     assert a.sent > 200, a.sent
@@ -223,10 +223,10 @@ def test_optional_members_may_be_null_or_empty(home):
             if not kinds:
                 values += list(VALUES.values())
             for value in values:
-                status, said = a.send(route, route.url(),
+                status, output = a.send(route, route.url(),
                                       dict(route.members(), **{name: value}))
                 assert 200 <= status < 300 or 400 <= status < 500, \
-                    (route.name, name, str(value)[:100], status, said[:600])
+                    (route.name, name, str(value)[:100], status, output[:600])
     a.finish()
 
 
@@ -241,9 +241,9 @@ def test_texts_that_name_nothing_of_the_kind_are_refused(home):
                 continue
             for text in ("/", "/dev/null", "/etc/passwd", "nobody",
                          "run_" + "0" * 26, "imp_" + "0" * 26):
-                status, said = a.send(route, route.url(),
+                status, output = a.send(route, route.url(),
                                       dict(route.members(), **{name: text}))
-                assert status < 500, (route.name, name, text, status, said)
+                assert status < 500, (route.name, name, text, status, output)
     assert a.sent > 200, a.sent
     a.finish()
 
@@ -256,8 +256,8 @@ def test_bodies_that_are_no_objects_are_refused(home):
         for text in (b"[]", b"null", b"1", b'"x"', b"{", b"{} x", b"\xff",
                      b"\0", b'{"a":"\\u0000"}', b"[" * 100_000,
                      b'{"a":' * 2000):
-            status, said = a.send(route, route.url(), text)
-            assert 400 <= status < 500, (route.name, text[:40], status, said)
+            status, output = a.send(route, route.url(), text)
+            assert 400 <= status < 500, (route.name, text[:40], status, output)
     a.finish()
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 
 import lib
-from channel_lib import deliveries, receiver, settled, webhook
+from channel_lib import deliveries, receiver, await_deliveries, webhook
 from plugin_lib import marked, nobody_left, paths, show, until
 from skepd_lib import Refused, host
 
@@ -37,15 +37,15 @@ def test_wrong_words_are_refused_with_what_to_do(home):
     home.skep("channel", "add", "there", "file")
     for h in (None, host(home)):
         def no(code, words, *args):
-            said = home.refused(code, "channel", *args)
-            assert words in said, said
+            error = home.refused(code, "channel", *args)
+            assert words in error, error
         no(64, "not one of file|webhook|smtp|pull|plugin", "add", "x", "pigeon")
         no(64, "skep channel add x plugin -- COMMAND", "add", "x", "plugin")
         no(65, "only a plugin has a command", "add", "x", "file", "--", "cat")
         for name in ("", "a\nb", "a/b", "../x", "a?b", "a" * 65, ".x", "ä"):
             no(64, "channel", "add", name, "file")
-        no(65, "it has agent order", "add", "x", "file", "--set", "bogus=1")
-        no(64, "not an amount", "add", "x", "file", "--set", "rotate=big")
+        no(65, "its settings are agent, order", "add", "x", "file", "--set", "bogus=1")
+        no(64, "is not a size", "add", "x", "file", "--set", "rotate=big")
         no(65, "rotate must be a number", "add", "x", "file", "--set", "rotate={}")
         no(65, "rotate must be between", "add", "x", "file", "--set", "rotate=1")
         no(65, "path must be a string", "add", "x", "file", "--set", "path=[]")
@@ -140,16 +140,16 @@ def test_a_test_says_why_it_waits(home):
     home.skep("channel", "add", "term", "pull")
     lib.eventually(lambda: show(h, "quick")["last_error"], 30, "its end")
 
-    def said(name, *more):
+    def output_of_test(name, *more):
         return home.refused(1, "channel", "test", name, "--timeout", "100ms", *more)
-    assert "it ended with status 3" in said("quick")
-    assert "/no/such: No such file" in said("none")
-    assert "/etc/passwd: Permission denied" in said("text")
-    assert "is starting" in said("mute") and "delivery discard" in said("mute")
-    assert "no client has read it" in said("term", "--to", "me")
+    assert "it ended with status 3" in output_of_test("quick")
+    assert "/no/such: No such file" in output_of_test("none")
+    assert "/etc/passwd: Permission denied" in output_of_test("text")
+    assert "is starting" in output_of_test("mute") and "delivery discard" in output_of_test("mute")
+    assert "no client has read it" in output_of_test("term", "--to", "me")
     home.refused(64, "channel", "test", "term")
     home.skep("channel", "pause", "mute")
-    assert "is paused" in said("mute")
+    assert "is paused" in output_of_test("mute")
     home.skep("channel", "disable", "mute")
     assert "skep channel enable mute" in home.refused(65, "channel", "test",
                                                       "mute")
@@ -177,8 +177,8 @@ def test_a_log_is_had_by_http_as_by_command(home):
     (home.path / "logs" / "channel-p.log.1").write_text("older\n" * 2000)
 
     def same(n, query):
-        said = home.skep("channel", "logs", "p", "--limit", str(n), "--json")
-        return log(query) == [json.loads(x) for x in said.out.splitlines()]
+        output = home.skep("channel", "logs", "p", "--limit", str(n), "--json")
+        return log(query) == [json.loads(x) for x in output.out.splitlines()]
     for n, query in ((100, ""), (7, "?limit=7"), (1, "?limit=1"),
                      (1000, "?limit=1000")):
         lib.eventually(lambda: same(n, query), 30, "the same %d lines" % n)
@@ -205,8 +205,8 @@ def test_what_waits_for_a_removed_channel_is_a_dead_letter(home):
                                           "body": {"text": "m%d" % i}})
     h.call("POST", "/v1/deliveries", {"channel": "p", "body": {"text": "x"}})
     h.call("POST", "/v1/deliveries", {"channel": "other", "body": {"text": "y"}})
-    said = home.skep("channel", "rm", "p").out
-    assert "dead letters" in said and "--channel p" in said, said
+    output = home.skep("channel", "rm", "p").out
+    assert "dead letters" in output and "--channel p" in output, output
     dead = lib.eventually(lambda: len(deliveries(h, state="dead")) == 4 and
                           deliveries(h, state="dead"), 30, "four dead letters")
     assert {(d["channel"], d["detail"]) for d in dead} == {
@@ -256,7 +256,7 @@ def test_logs_are_followed_over_a_rotation_until_nobody_reads(home):
     assert (home.path / "logs" / "channel-p.log.1").stat().st_size <= 4 << 20
     last = home.skep("channel", "logs", "p", "--limit", "3", "--json").lines
     assert len(last) == 3 and list(last[0]) == ["line"]
-    # nobody reads any more: it ends, though nothing is written
+    # no reader is left: it ends, although nothing is written
     p = home.start(home.bin / "skep", "channel", "logs", "p", "--follow",
                    stdout=subprocess.PIPE)
     p.stdout.readline()
@@ -381,22 +381,22 @@ def test_a_message_is_sent_by_command(home):
     lines = ".\n\u00e9 \u201cx\u201d\n" * 1000
     send("-", "--set", "subject=s", "--set", "n=7", input=lines)
     send("--attach", picture, "--attach", home.dir / "empty")
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     one, two, three = [m for _, _, m in sorted(r.log, key=lambda x: x[1])]
     assert (one["text"], one["id"]) == ("hello", made[0]["id"])
     assert (two["text"], two["subject"], two["n"]) == (lines, "s", 7)
     assert [(a["name"], a["size"]) for a in three["attachments"]] == \
         [("a b.png", 200008), ("empty", 0)], three
     assert three["attachments"][0]["type"] == "image/png" and "text" not in three
-    assert home.skep("delivery", "send", "web", "x").out.endswith(": accepted\n")
+    assert home.skep("delivery", "send", "web", "x").out.endswith(" on channel web\n")
     for code, words, args in (
             (64, "give TEXT", ("web",)), (66, "no channel", ("nope", "x")),
             (66, "nothere", ("web", "x", "--attach", "nothere")),
             (65, "another message", ("web", "other", "--to", "ann", "--key", "k1")),
             (64, "--set", ("web", "--set", "x")), (65, "UTF-8", ("web", "-")),
             (64, "needs a conversation", ("local", "x"))):
-        said = home.refused(code, "delivery", "send", *args, input=b"\xff")
-        assert words in said, said
+        error = home.refused(code, "delivery", "send", *args, input=b"\xff")
+        assert words in error, error
     h.down()
     assert "skep up" in home.refused(69, "delivery", "send", "web", "x")
 
@@ -430,9 +430,9 @@ def test_a_channel_with_very_many_rows_is_removed_bit_by_bit(home):
     h.down()
     many_rows(home, "big", 50000)
     h.start()
-    said = home.skep("channel", "rm", "big").out
+    output = home.skep("channel", "rm", "big").out
     h.kill()
-    assert "big is being removed" in said and "dead letters" in said, said
+    assert "big is being removed" in output and "dead letters" in output, output
     row = home.skep("channel", "show", "big", "--json").json
     assert row["state"] == "deleting" and not row["is_enabled"], row
     for args in (("channel", "enable", "big"), ("channel", "add", "big", "file")):
@@ -459,10 +459,10 @@ def test_a_channel_with_very_many_rows_is_removed_bit_by_bit(home):
     assert not count("delivery WHERE state = 'pending'")
     assert not count("conversation") and not count("inbound")
     assert count("delivery WHERE conversation LIKE '{\"peer\":\"p%'") == 50000
-    told = [json.loads(body)["what"] for body, in home.query(
+    seen = [json.loads(body)["what"] for body, in home.query(
         home.control, "SELECT body FROM host_event WHERE subject = 'big' AND"
         " kind = 'channel' ORDER BY seq")]
-    assert told[-2:] == ["deleting", "deleted"], told
+    assert seen[-2:] == ["deleting", "deleted"], seen
     h.call("PUT", "/v1/channels/big", {"kind": "file"})
     h.down()
 
@@ -470,7 +470,7 @@ def test_a_channel_with_very_many_rows_is_removed_bit_by_bit(home):
 def test_without_a_supervisor_a_channel_is_removed_at_once(home):
     home.skep("channel", "add", "big", "file")
     many_rows(home, "big", 5000)
-    assert "removed big" in home.skep("channel", "rm", "big").out
+    assert "removed channel big" in home.skep("channel", "rm", "big").out
     home.refused(66, "channel", "show", "big")
     assert home.query(home.control, "SELECT count(*) FROM delivery WHERE conversation"
                       " LIKE '{%'") == [(5000,)]

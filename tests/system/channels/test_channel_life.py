@@ -1,11 +1,11 @@
 """A channel is switched, changed and removed while messages come and go:
-nothing is lost, nothing stands still, and nothing goes to somebody else."""
+nothing is lost, nothing stops, and nothing goes to another receiver."""
 import json
 import sys
 import time
 
 import lib
-from channel_lib import post, receiver, say, settled, webhook
+from channel_lib import post, receiver, send_inbound, await_deliveries, webhook
 from plugin_lib import plugin, show, until
 from skepd_lib import Host, Refused, host, in_one_turn
 
@@ -15,13 +15,13 @@ def test_what_was_claimed_as_its_channel_was_disabled_holds_nobody_up(home):
     h = host(home)
     webhook(h, "web", r.url, inflight=1)
     for i in range(5):
-        said = in_one_turn(h, ("/v1/deliveries", {"channel": "web",
+        output = in_one_turn(h, ("/v1/deliveries", {"channel": "web",
                                               "body": {"text": "m%d" % i}}),
                        ("/v1/channels/web/disable", {}))
         h.call("POST", "/v1/channels/web/enable", {})
-        if said[0] >= 300:  # the switch was read first, and in a turn before
+        if output[0] >= 300:  # the switch was read first, and in a turn before
             post(h, "web", "m%d" % i)
-    settled(h, 5, "delivered")
+    await_deliveries(h, 5, "delivered")
     assert sorted(r.texts()) == ["m%d" % i for i in range(5)]
     h.down()
 
@@ -69,14 +69,14 @@ def brought(home, h, name, verb, body):
 
 def test_what_a_plugin_brings_as_its_channel_goes_is_never_wrong(home):
     h = host(home)
-    said = brought(home, h, "changed", "", {"config": {"colour": "red"}})
-    assert said["result"]["ok"], said
-    said = brought(home, h, "off", "/disable", {})
-    assert said["error"]["code"] == -32603, said
-    assert "disabled" in said["error"]["message"], said
+    output = brought(home, h, "changed", "", {"config": {"colour": "red"}})
+    assert output["result"]["ok"], output
+    output = brought(home, h, "off", "/disable", {})
+    assert output["error"]["code"] == -32603, output
+    assert "disabled" in output["error"]["message"], output
     assert [m["channel"] for m in h.call("GET", "/v1/inbound")["items"]] == \
         ["changed"]
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     h.down()
 
 
@@ -101,7 +101,7 @@ def test_a_channel_that_is_changed_takes_messages_meanwhile(home):
     lib.eventually(lambda: "second" in r.texts(), 30, "the second")
     h.call("POST", "/v1/channels/web/disable", {})
     assert status(h, *message) == 503, "to be brought again"
-    assert status(h, *letter) == 409, "somebody has to enable it"
+    assert status(h, *letter) == 409, "it must be enabled first"
     assert status(h, "/v1/channels/nope/messages", message[1]) == 404
     assert len(h.call("GET", "/v1/inbound")["items"]) == 1
     h.down()
@@ -129,11 +129,11 @@ def test_another_channel_of_that_name_sends_nothing_of_the_first(home):
                    "its end")
     webhook(h, "web", new.url)
     post(h, "web", "mine")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert states(home) == {"dead": 400, "delivered": 1}
-    told = home.query(home.control, "SELECT count(DISTINCT subject) FROM host_event"
+    output = home.query(home.control, "SELECT count(DISTINCT subject) FROM host_event"
                       " WHERE kind = 'delivery' AND body LIKE '%\"dead\"%'")
-    assert told == [(400,)]
+    assert output == [(400,)]
     h.down()
     # nor without a supervisor
     h.start()
@@ -144,7 +144,7 @@ def test_another_channel_of_that_name_sends_nothing_of_the_first(home):
     home.skep("channel", "add", "web", "webhook", "--set", "url=" + new.url)
     h.start()
     post(h, "web", "mine too")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert new.texts() == ["mine", "mine too"] and not old.texts()
     h.down()
 
@@ -155,23 +155,23 @@ def test_what_nobody_knows_of_a_removed_channel_waits_for_a_person(home):
     h = host(home)
     webhook(h, "web", old.url, idempotent="no", timeout=20000)
     post(h, "web", "lost", "ann")
-    settled(h, 1, "unknown")
+    await_deliveries(h, 1, "unknown")
     post(h, "web", "on its way", "ann")
     post(h, "web", "behind it", "ann")
     lib.eventually(lambda: len(old.ids()) == 2, 30, "the second")
     home.skep("channel", "rm", "web")
     assert status(h, "/v1/channels/web/pause", {}) == 503, "it is being removed"
-    rows = settled(h, 2, "unknown")
+    rows = await_deliveries(h, 2, "unknown")
     lib.eventually(lambda: status(h, "/v1/channels/web/pause", {}) == 404, 30,
                    "its end")
     webhook(h, "web", new.url, idempotent="yes")
     post(h, "web", "mine", "bob")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert new.texts() == ["mine"]
     assert states(home) == {"unknown": 2, "dead": 1, "delivered": 1}
     for row in rows:
         h.call("POST", "/v1/deliveries/%s/retry" % row["id"], {})
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     assert sorted(new.texts()) == ["lost", "mine", "on its way"]
     h.down()
 
@@ -183,10 +183,10 @@ def test_settings_count_for_what_comes_while_a_channel_is_off(home):
     h.script("a", *({"outbox": {"key": peer, "body": {"text": "x"}, "target": {
         "channel": "web", "conversation": peer}}} for peer in ("ann", "bob")))
     h.until(h.submit("a"), "succeeded")
-    rows = settled(h, 2, "pending")
+    rows = await_deliveries(h, 2, "pending")
     assert [(d["expires_at"] or 0) - d["created_at"] for d in rows] == [3000, 3000]
     assert sorted(d["is_next"] for d in rows) == [False, True], "one after the other"
-    dead = settled(h, 2, "dead")
+    dead = await_deliveries(h, 2, "dead")
     assert {d["detail"] for d in dead} == {"too old"}, dead
     h.down()
 
@@ -206,12 +206,12 @@ def test_the_answer_to_a_request_is_like_every_message(home):
     h = host(home)
     webhook(h, "web", r.url, age=60000, order="none")
     ask(h, "q1", "channels.list", {})
-    [d] = settled(h, 1, "delivered")
+    [d] = await_deliveries(h, 1, "delivered")
     assert d["expires_at"] and d["expires_at"] - d["created_at"] == 60000
     assert home.query(home.control, "SELECT ordering_key FROM delivery") == [(None,)]
-    told = [e["body"]["detail"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
+    seen = [e["body"]["detail"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
             if e["subject"] == d["id"]]
-    assert told[0] == "queued", told
+    assert seen[0] == "queued", seen
     h.down()
 
 
@@ -220,22 +220,22 @@ def test_the_reply_to_a_removed_channel_goes_to_nobody_else(home):
     h = host(home)
     h.shell("slow", "sleep 1.5; echo done")
     webhook(h, "web", old.url)
-    say(h, "web", "hello", "m1", agent="slow")
+    send_inbound(h, "web", "hello", "m1", agent="slow")
     lib.eventually(lambda: h.call("GET", "/v1/runs?state=running")["items"], 30,
                    "its run")
     home.skep("channel", "rm", "web")
     webhook(h, "web", new.url)
-    [d] = settled(h, 1, "dead", "delivered")
+    [d] = await_deliveries(h, 1, "dead", "delivered")
     assert d["state"] == "dead" and d["channel"] == "web", d
     assert "conversation was deleted" in d["detail"], d
     h.call("POST", "/v1/deliveries/%s/retry" % d["id"], {})
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     assert d["attempts"] == 1 and "conversation was deleted" in d["detail"], d
     assert not old.ids() and not new.ids()
     h.down()
 
 
-def talk(h, peer):
+def conversations_with(h, peer):
     return [t for t in h.call("GET", "/v1/conversations")["items"]
             if t["peer"] == peer]
 
@@ -245,10 +245,10 @@ def test_what_is_posted_is_said_in_its_conversation(home):
     h = host(home)
     webhook(h, "web", r.url)
     post(h, "web", "one", "ann")
-    [first] = talk(h, "ann")
+    [first] = conversations_with(h, "ann")
     post(h, "web", "other", "bob")
     post(h, "web", "two", "ann")
-    [second] = talk(h, "ann")
+    [second] = conversations_with(h, "ann")
     assert (first["messages"], second["messages"]) == (1, 2)
     assert second["last_message_at"] > first["last_message_at"]
     h.down()
@@ -259,13 +259,13 @@ def test_what_arrived_is_sent_once_more_by_the_next_channel(home):
     h = host(home)
     webhook(h, "web", old.url)
     ident = post(h, "web", "hello", "ann")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     home.skep("channel", "rm", "web")
     webhook(h, "web", new.url)
     h.call("POST", "/v1/channels/web/disable", {})  # it waits for its channel
     h.call("POST", "/v1/deliveries/%s/resend" % ident, {})
     h.call("POST", "/v1/channels/web/enable", {})
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert [m["conversation"] for _, _, m in new.log] == ["ann"]
     h.down()
 
@@ -274,22 +274,22 @@ def test_a_dead_letter_that_is_discarded_opens_no_conversation(home):
     h = host(home)
     waiting(h, "web", "http://127.0.0.1:9", 1)
     home.skep("channel", "rm", "web")
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     webhook(h, "web", "http://127.0.0.1:9")
     h.call("POST", "/v1/deliveries/%s/discard" % d["id"], {})
-    assert not talk(h, "ann")
+    assert not conversations_with(h, "ann")
     h.down()
 
 
 def answered(h, r, ident, params):
     """What a device hears when it asks for what was said."""
     ask(h, ident, "messages.history", params)
-    settled(h, 1, "delivered", "dead")
+    await_deliveries(h, 1, "delivered", "dead")
     return lib.eventually(lambda: [m["json"] for _, _, m in r.log
                                    if m.get("request_id") == ident], 30, ident)[0]
 
 
-def said(got):
+def user_messages(got):
     return [m for m in got["data"]["messages"] if m["role"] == "user"]
 
 
@@ -298,14 +298,14 @@ def test_a_history_is_cut_to_what_fits_and_begins_where_it_is_told(home):
     h = host(home)
     webhook(h, "web", r.url)
     for i in range(16):
-        say(h, "web", "m%d " % i + '"' * 250000, "m%d" % i, conversation="7")
+        send_inbound(h, "web", "m%d " % i + '"' * 250000, "m%d" % i, conversation="7")
     for ident in ("q1", "q1"):  # the same again has the same answer
         got = answered(h, r, ident, {"channel_id": 7})
-    assert got["data"]["truncated"] and 3 < len(said(got)) < 16, len(said(got))
-    assert [m["id"] for m in said(got)[:2]] == ["m15", "m14"]
-    since = said(got)[2]["ts"]
+    assert got["data"]["truncated"] and 3 < len(user_messages(got)) < 16, len(user_messages(got))
+    assert [m["id"] for m in user_messages(got)[:2]] == ["m15", "m14"]
+    since = user_messages(got)[2]["ts"]
     got = answered(h, r, "q2", {"channel_id": "7", "after": since})
-    assert [m["id"] for m in said(got)] == ["m14", "m15"], since
+    assert [m["id"] for m in user_messages(got)] == ["m14", "m15"], since
     got = answered(h, r, "q3", {"channel_id": 7, "after": "tomorrow"})
     assert got["error"]["code"] == "invalid_params", got
     got = answered(h, r, "q4", {"channel_id": 7.5})
@@ -344,15 +344,15 @@ def test_a_rate_begins_full_and_lives_through_a_clock_set_back(home):
     webhook(h, "web", r.url, rate=1)
     began = time.monotonic()
     post(h, "web", "at once", "ann")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     back.touch()
     post(h, "web", "an hour before", "bob")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert time.monotonic() - began >= 0.8, "one a second"
     h.down()
 
 
-def held(h):
+def held_until(h):
     return show(h, "web")["held_until"]
 
 
@@ -362,20 +362,20 @@ def test_a_hold_is_told_outlives_skepd_and_is_ended_by_resume(home):
     h = host(home)
     webhook(h, "web", r.url)
     post(h, "web", "first")
-    lib.eventually(lambda: held(h), 30, "a hold")
+    lib.eventually(lambda: held_until(h), 30, "a hold")
     assert "asked for a pause" in show(h, "web")["last_error"]
     h.kill()
     h.start()
     post(h, "web", "second", "bob")
-    said = home.refused(1, "channel", "test", "web", "--timeout", "300ms")
-    assert "asked to wait until 20" in said and "channel resume web" in said, said
+    error = home.refused(1, "channel", "test", "web", "--timeout", "300ms")
+    assert "asked to wait until 20" in error and "channel resume web" in error, error
     [s] = home.skep("delivery", "stats", "--json").lines
-    assert s["due_at"] == held(h) > s["oldest_at"] + 3000000, s
+    assert s["due_at"] == held_until(h) > s["oldest_at"] + 3000000, s
     assert "skep channel resume" in s["note"], s
     assert len(r.ids()) == 1, "it is left alone"
     home.skep("channel", "resume", "web")
-    settled(h, 3, "delivered")
-    assert held(h) is None
+    await_deliveries(h, 3, "delivered")
+    assert held_until(h) is None
     h.down()
 
 
@@ -386,6 +386,6 @@ def test_the_trouble_of_a_hold_ends_with_it(home):
     webhook(h, "web", r.url)
     post(h, "web", "first")
     lib.eventually(lambda: show(h, "web")["last_error"], 30, "trouble")
-    settled(h, 1, "delivered")
-    assert show(h, "web")["last_error"] is None and held(h) is None
+    await_deliveries(h, 1, "delivered")
+    assert show(h, "web")["last_error"] is None and held_until(h) is None
     h.down()

@@ -6,7 +6,7 @@ import ssl
 import threading
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import post, receiver, await_deliveries, webhook
 from skepd_lib import host
 
 
@@ -55,11 +55,11 @@ def test_a_webhook_goes_over_tls_to_whom_it_trusts(home):
     webhook(h, "nobody", r.url + "/nobody", attempts=2)  # the system's list
     for name in ("yes", "stranger", "nobody"):
         post(h, name, "to " + name)
-    [d] = settled(h, 1, "delivered")
+    [d] = await_deliveries(h, 1, "delivered")
     post(h, "stranger", "on a connection that is there")
-    settled(h, 2, "dead", channel="stranger")
+    await_deliveries(h, 2, "dead", channel="stranger")
     assert d["channel"] == "yes" and r.texts() == ["to yes"] and not r.bad
-    for d in settled(h, 3, "dead"):
+    for d in await_deliveries(h, 3, "dead"):
         assert "certificate" in d["detail"], d["detail"]
     assert r.ids("/stranger") == r.ids("/nobody") == []
     h.down()
@@ -71,7 +71,7 @@ def test_a_certificate_for_another_name_is_refused(home):
     h = host(home)
     webhook(h, "web", r.url, ca_file=str(good.path), attempts=2)
     post(h, "web", "x")
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     assert d["attempts"] == 2 and r.ids() == [], d
     h.down()
 
@@ -104,37 +104,37 @@ class Mail:
     def talk(self, c):
         f, secured, user = c.makefile("rwb"), False, None
 
-        def say(*lines):
+        def reply(*lines):
             f.write(b"".join(t.encode() + b"\r\n" for t in lines))
             f.flush()
 
-        say("220 here")
+        reply("220 here")
         while line := f.readline():
             word = line.split()[0].upper()
             if not secured:
                 self.plain.append(line)
             if word == b"EHLO" and secured:
-                say("250-here", "250 AUTH PLAIN")
+                reply("250-here", "250 AUTH PLAIN")
             elif word == b"EHLO":
-                say("250-here", "250 STARTTLS" if self.offers_tls else "250 8BITMIME")
+                reply("250-here", "250 STARTTLS" if self.offers_tls else "250 8BITMIME")
             elif word == b"STARTTLS":
-                say("220 go on")
+                reply("220 go on")
                 c = self.context.wrap_socket(c, server_side=True)
                 f, secured = c.makefile("rwb"), True
             elif word == b"AUTH":
-                say("334 ")
+                reply("334 ")
                 user = base64.b64decode(f.readline()).decode().split("\0")[1:]
                 self.logins.append((user, secured))
-                say("235 welcome" if user == ["bot", "s3cret"] else "535 no")
+                reply("235 welcome" if user == ["bot", "s3cret"] else "535 no")
             elif word == b"DATA":
-                say("354 go on")
+                reply("354 go on")
                 text = b""
                 while not text.endswith(b"\r\n.\r\n"):
                     text += f.readline()
                 self.mails.append((text.decode(), secured, user))
-                say("250 taken")
+                reply("250 taken")
             else:
-                say("221 bye" if word == b"QUIT" else "250 fine")
+                reply("221 bye" if word == b"QUIT" else "250 fine")
 
 
 def mail(home, h, name, server, authority, password="s3cret"):
@@ -156,11 +156,11 @@ def test_a_login_goes_through_starttls_only(home):
     mail(home, h, "stranger", m, other)
     mail(home, h, "bare", bare, good)
     post(h, "yes", "hello", "ann@example.org")
-    settled(h, 1, "delivered", channel="yes")
+    await_deliveries(h, 1, "delivered", channel="yes")
     assert len(m.mails) == 1 and m.mails[0][1:] == (True, ["bot", "s3cret"])
     for name in ("wrong", "stranger", "bare"):
         post(h, name, "x", "ann@example.org")
-        settled(h, 1, "dead", channel=name)
+        await_deliveries(h, 1, "dead", channel=name)
     assert len(m.mails) == 1 and bare.mails == bare.logins == []
     assert all(secured for _, secured in m.logins)
     assert not any(b"AUTH" in line for line in m.plain + bare.plain)

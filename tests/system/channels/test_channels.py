@@ -9,7 +9,7 @@ import time
 
 import lib
 from channel_lib import (SECRET, deliveries, echo, outbox_is_taken, post,
-                         receiver, say, secret, settled, sign, webhook)
+                         receiver, send_inbound, secret, await_deliveries, sign, webhook)
 from skepd_lib import Host, QUICK, Refused, host
 
 
@@ -33,7 +33,7 @@ def test_an_outbox_row_is_delivered_once(home):
                                                      "conversation": "bob"},
                               "body": {"text": "from a run"}}})
     h.until(h.submit("a"), "succeeded")
-    [d] = settled(h, 1, "delivered")
+    [d] = await_deliveries(h, 1, "delivered")
     assert (d["agent"], d["remote_status"], d["attempts"]) == ("a", 200, 1)
     assert r.ids() == [d["id"]] and not r.bad
     assert r.log[0][2]["conversation"] == "bob"
@@ -47,11 +47,11 @@ def test_what_goes_to_a_channel_that_is_not_there_is_a_dead_letter(home):
     h.script("a", {"outbox": {"key": "k", "target": {"channel": "web"},
                               "body": {"text": "hello"}}})
     h.until(h.submit("a"), "succeeded")
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     assert d["detail"] == "there is no channel web"
     webhook(h, "web", r.url)
     h.call("POST", "/v1/deliveries/%s/retry" % d["id"])
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert r.ids() == [d["id"]]
     h.down()
 
@@ -61,7 +61,7 @@ def test_temporary_errors_are_tried_again_with_the_same_key(home):
     h = host(home)
     webhook(h, "web", r.url)
     ident = post(h, "web", "hello")
-    [d] = settled(h, 1, "delivered")
+    [d] = await_deliveries(h, 1, "delivered")
     assert d["attempts"] == 3 and r.ids() == [ident] * 3
     tries = h.call("GET", "/v1/deliveries/%s/attempts" % ident)["items"]
     assert [(t["n"], t["remote_status"], t["outcome"]) for t in tries] == [
@@ -76,19 +76,19 @@ def test_permanent_errors_end_at_once_and_attempts_are_bounded(home):
     webhook(h, "never", r.url + "/never", attempts=3)
     post(h, "no", "x")
     post(h, "never", "y")
-    rows = {d["channel"]: d for d in settled(h, 2, "dead")}
+    rows = {d["channel"]: d for d in await_deliveries(h, 2, "dead")}
     assert rows["no"]["attempts"] == 1 and rows["no"]["remote_status"] == 422
     assert "receiver says no" in rows["no"]["detail"]
     assert rows["never"]["attempts"] == 3
     # an operator may try again
     r.plan = lambda path, n: 200
     h.call("POST", "/v1/deliveries/%s/retry" % rows["no"]["id"])
-    [d] = settled(h, 1, "delivered")
+    [d] = await_deliveries(h, 1, "delivered")
     assert d["id"] == rows["no"]["id"]
     h.call("POST", "/v1/deliveries/%s/discard" % rows["never"]["id"])
     made = h.call("POST", "/v1/deliveries/%s/resend" % d["id"])["id"]
     assert made != d["id"]
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     try:
         h.call("POST", "/v1/deliveries/%s/discard" % made)
         raise AssertionError("what was delivered cannot be discarded")
@@ -108,7 +108,7 @@ def test_retry_after_holds_the_whole_channel(home):
     webhook(h, "web", r.url, inflight=1)
     post(h, "web", "a", "one")
     post(h, "web", "b", "two")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert len(r.ids()) == 3
     # not only the one that was refused waits: the other conversation too
     assert came[1] - came[0] >= 0.95, came
@@ -123,7 +123,7 @@ def test_a_receiver_that_stalls_closes_or_is_late_gets_the_same_key(home):
         webhook(h, path[1:], r.url + path,
                 timeout=5000 if path == "/late" else 400)
         post(h, path[1:], path)
-    rows = {d["channel"]: d for d in settled(h, 3, "delivered")}
+    rows = {d["channel"]: d for d in await_deliveries(h, 3, "delivered")}
     assert rows["late"]["attempts"] == 1 and len(r.ids("/late")) == 1
     for name in ("stall", "close"):
         tries = h.call("GET", "/v1/deliveries/%s/attempts"
@@ -139,15 +139,15 @@ def test_a_channel_that_is_not_idempotent_shows_what_nobody_knows(home):
     webhook(h, "web", r.url, idempotent="no")
     ident = post(h, "web", "once only")
     post(h, "web", "next")
-    [d] = settled(h, 1, "unknown")
+    [d] = await_deliveries(h, 1, "unknown")
     assert d["id"] == ident
-    settled(h, 1, "delivered")  # it holds nobody up
+    await_deliveries(h, 1, "delivered")  # it blocks no other message
     assert r.ids().count(ident) == 1
     h.kill()
     h.start()
-    [d] = settled(h, 1, "unknown")
+    [d] = await_deliveries(h, 1, "unknown")
     h.call("POST", "/v1/deliveries/%s/retry" % ident)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     h.down()
 
 
@@ -158,7 +158,7 @@ def test_conversations_go_out_in_order_and_side_by_side(home):
     for i in range(12):
         for c in "abc":
             post(h, "web", "%s%d" % (c, i), c)
-    settled(h, 36, "delivered")
+    await_deliveries(h, 36, "delivered")
     for c in "abc":
         # one that fails is tried again before the next one goes
         got = [t for t, _ in itertools.groupby(t for t in r.texts() if t[0] == c)]
@@ -177,7 +177,7 @@ def test_a_dead_receiver_delays_no_other_channel(home):
         post(h, "nowhere", "x", "c%d" % i)
     for i in range(20):
         post(h, "live", "x", "c%d" % i)
-    settled(h, 20, "delivered", channel="live")
+    await_deliveries(h, 20, "delivered", channel="live")
     h.down()
 
 
@@ -196,9 +196,9 @@ def test_pause_age_and_rate(home):
     began = time.monotonic()
     h.call("POST", "/v1/channels/web/resume")
     h.call("POST", "/v1/channels/old/resume")
-    settled(h, 8, "delivered")
+    await_deliveries(h, 8, "delivered")
     assert time.monotonic() - began >= 0.7  # four at once, then four a second
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     assert d["detail"] == "too old" and r.ids("/old") == []
     h.down()
 
@@ -210,7 +210,7 @@ def test_a_file_has_each_message_once_and_is_rotated(home):
         "path": str(path), "rotate": 2048, "keep": 50}})
     for i in range(40):
         post(h, "f", "m%d" % i, "c%d" % (i % 4))
-    settled(h, 40, "delivered")
+    await_deliveries(h, 40, "delivered")
     lines = [json.loads(line) for p in home.dir.glob("out.txt*")
              for line in p.read_text().splitlines()]
     assert sorted(m["text"] for m in lines) == sorted("m%d" % i for i in range(40))
@@ -226,10 +226,10 @@ def test_a_message_becomes_a_turn_and_the_reply_goes_back(home):
     h = host(home)
     echo(h)
     webhook(h, "web", r.url, agent="echo")
-    got = say(h, "web", "hello", "m1")
+    got = send_inbound(h, "web", "hello", "m1")
     assert got["changed"] and got["note"] == "queued"
-    assert not say(h, "web", "hello", "m1")["changed"]  # a replay adds no turn
-    [d] = settled(h, 1, "delivered")
+    assert not send_inbound(h, "web", "hello", "m1")["changed"]  # a replay adds no turn
+    [d] = await_deliveries(h, 1, "delivered")
     assert (d["body"]["text"], d["reply_to"]) == ("hello", "m1")
     assert r.log[0][2]["conversation"] == "ann"
     row = h.call("GET", "/v1/inbound/" + got["id"])
@@ -239,7 +239,7 @@ def test_a_message_becomes_a_turn_and_the_reply_goes_back(home):
     h.script("echo", {"outbox": {"key": "later", "target": {},
                                  "body": {"text": "by the way"}}})
     h.until(h.submit("echo", session=d["session"]), "succeeded")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert r.log[1][2]["conversation"] == "ann"
     h.down()
 
@@ -247,15 +247,15 @@ def test_a_message_becomes_a_turn_and_the_reply_goes_back(home):
 def test_messages_queue_behind_a_busy_session(home):
     r = receiver(home)
     h = host(home)
-    # whoever jumped the queue would be first: the earlier, the longer it takes
+    # a message that overtakes would be first: the earlier one, the slower it is
     h.agent("slow", "exec", {"stdin": "text", "shell":
             "read x; case $x in m0) sleep 1;; m1) sleep 0.5;; esac; echo $x"})
     webhook(h, "web", r.url, agent="slow")
     for i in range(5):
-        say(h, "web", "m%d" % i, "id%d" % i)
+        send_inbound(h, "web", "m%d" % i, "id%d" % i)
     runs = h.call("GET", "/v1/runs?agent=slow")["items"]
     assert sum(x["state"] == "queued" for x in runs) >= 3, runs
-    settled(h, 5, "delivered")
+    await_deliveries(h, 5, "delivered")
     assert r.texts() == ["m%d" % i for i in range(5)]
     assert len(h.call("GET", "/v1/sessions/slow")["items"]) == 1
     h.down()
@@ -269,11 +269,11 @@ def test_bindings_decide_and_groups_may_have_threads(home):
     webhook(h, "web", r.url, agent="one")
     h.call("PUT", "/v1/channels/web/bindings",
            {"kind": "group", "agent": "two", "session_per": "sender"})
-    say(h, "web", "x", "1")
+    send_inbound(h, "web", "x", "1")
     for who in ("ann", "bob"):
-        say(h, "web", "x", "g" + who, sender=who, conversation="room",
+        send_inbound(h, "web", "x", "g" + who, sender=who, conversation="room",
             kind="group")
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     rows = h.call("GET", "/v1/conversations")["items"]
     assert [c["last_message_at"] for c in rows] == sorted(
         (c["last_message_at"] for c in rows), reverse=True)
@@ -287,14 +287,14 @@ def test_what_nobody_can_answer_is_dead_with_its_reason(home):
     r = receiver(home)
     h = host(home)
     webhook(h, "web", r.url, agent="nobody")
-    got = say(h, "web", "hello", "m1")
+    got = send_inbound(h, "web", "hello", "m1")
     row = h.call("GET", "/v1/inbound/" + got["id"])
     assert (row["state"], row["reason"]) == ("dead", "notfound")
     assert "nobody" in row["detail"]
-    assert not say(h, "web", "hello", "m1")["changed"]
+    assert not send_inbound(h, "web", "hello", "m1")["changed"]
     echo(h, "nobody")
     assert h.call("POST", "/v1/inbound/%s/retry" % got["id"])["changed"]
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     h.down()
 
 
@@ -337,20 +337,20 @@ def test_attachments_travel_both_ways(home):
     h.agent("look", "exec", {"stdin": "text", "shell":
             r"""sed -n 's/.*: \(.*\)\]$/\1/p' | xargs cat"""})
     webhook(h, "web", r.url, agent="look", media_max=1000)
-    say(h, "web", "see this", "m1", attachments=[
+    send_inbound(h, "web", "see this", "m1", attachments=[
         {"name": "a.txt", "type": "text/plain", "base64": "aW4gYSBmaWxl"}])
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert r.texts() == ["in a file"]
     [(sha, size)] = home.query(home.control, "SELECT sha256, size FROM media")
     assert size == 9
     h.call("POST", "/v1/deliveries", {
         "channel": "web", "conversation": "ann", "body": {
             "text": "back", "attachments": [{"name": "b", "base64": "aW4gYSBmaWxl"}]}})
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     [a] = r.log[1][2]["attachments"]
     assert (a["sha256"], a["base64"]) == (sha, "aW4gYSBmaWxl")
     try:
-        say(h, "web", "x", "m2", attachments=[{"name": "c", "base64": "QUFB" * 400}])
+        send_inbound(h, "web", "x", "m2", attachments=[{"name": "c", "base64": "QUFB" * 400}])
         raise AssertionError("too large")
     except Refused as e:
         assert e.status == 413
@@ -364,7 +364,7 @@ def test_what_was_not_shown_is_shown_the_next_time(home):
     h = host(home)
     echo(h)
     h.call("PUT", "/v1/channels/local", {"config": {"timeout": 300}})
-    say(h, "local", "one", conversation="c", agent="echo", session="s")
+    send_inbound(h, "local", "one", conversation="c", agent="echo", session="s")
 
     def next_one(**query):
         return h.call("GET", "/v1/channels/local/next?conversation=c&" +
@@ -373,7 +373,7 @@ def test_what_was_not_shown_is_shown_the_next_time(home):
     again = next_one(wait=10000)  # it was never acknowledged
     assert first["id"] == again["id"] and first["text"] == "one"
     next_one(wait=0, ack=again["id"])
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert next_one(wait=100) is None
     h.down()
 
@@ -383,8 +383,8 @@ def test_the_live_stream_tells_of_channels_deliveries_and_messages(home):
     h = host(home)
     echo(h)
     webhook(h, "web", r.url, agent="echo")
-    say(h, "web", "hello", "m1")
-    settled(h, 1, "delivered")
+    send_inbound(h, "web", "hello", "m1")
+    await_deliveries(h, 1, "delivered")
     events = h.call("GET", "/v1/events?limit=1000")["items"]
     states = [e["body"]["state"] for e in events
               if e["kind"] in ("delivery", "deliveries")]
@@ -400,7 +400,7 @@ def test_files_of_attachments_are_collected(home):
     h = Host(home, dict(QUICK, channel={"media_age": "1s"})).start()
     echo(h)
     h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {"agent": "echo"}})
-    say(h, "f", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
+    send_inbound(h, "f", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
     folder = home.path / "run" / "media"
     assert [p.read_bytes() for p in folder.rglob("a")] == [b"AAA"]
     lib.eventually(lambda: not list(folder.rglob("*")), 20, "the gc")
@@ -415,7 +415,7 @@ def test_an_attachment_goes_with_the_last_message_that_has_it(home):
         h.call("PUT", "/v1/channels/" + name, {"kind": "pull", "config": {
             "agent": "echo"}})
         for text in (b"shared", name.encode()):
-            say(h, name, "look", "%s%s" % (name, text), attachments=[{
+            send_inbound(h, name, "look", "%s%s" % (name, text), attachments=[{
                 "name": "a", "type": "text/plain",
                 "base64": base64.b64encode(text).decode()}])
 
@@ -435,7 +435,7 @@ def test_no_secret_is_in_any_database(home):
     h = host(home)
     webhook(h, "web", r.url)
     post(h, "web", "x")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     for bad in ({"secret": "whsec_x"}, {"password": "x"}, {"own": {"token": "x"}}):
         try:
             h.call("PUT", "/v1/channels/p", {"kind": "plugin", "command": ["x"],

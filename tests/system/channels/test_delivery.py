@@ -1,4 +1,4 @@
-"""Deliveries whose way is not straight: leases, ages, order, and what nobody
+"""Deliveries in unusual cases: leases, ages, order, and what no process
 knows."""
 import itertools
 import json
@@ -7,7 +7,7 @@ import threading
 import time
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import post, receiver, await_deliveries, webhook
 from skepd_lib import Refused, host
 from test_skepd_bad import fill_up, small_disk
 
@@ -28,13 +28,13 @@ def test_what_is_too_old_ends_wherever_it_waits(home):
     h.call("POST", "/v1/channels/paused/pause")
     for i in range(4):  # one is first in its line, the others are behind it
         post(h, "paused", "p%d" % i)
-    settled(h, 4, "dead", channel="paused")
+    await_deliveries(h, 4, "dead", channel="paused")
     webhook(h, "held", r.url + "/h", age=2000)
     post(h, "held", "holds the channel", "a")
-    settled(h, 1, "dead", channel="held")  # it would be too old by then
+    await_deliveries(h, 1, "dead", channel="held")  # it would be too old by then
     for i in range(3):
         post(h, "held", "h%d" % i, "c%d" % i)
-    rows = settled(h, 4, "dead", channel="held")
+    rows = await_deliveries(h, 4, "dead", channel="held")
     assert {d["detail"] for d in rows} <= {"too old", "the receiver says no"}
     assert not r.ids("/p") and len(r.ids("/h")) == 1
     h.down()
@@ -47,12 +47,12 @@ def test_a_lease_that_ran_out_is_taken_over(home):
     h.call("POST", "/v1/channels/web/pause")
     ident = post(h, "web", "forgotten")
     behind = post(h, "web", "behind it")
-    # claimed by this skepd, and nobody remembers
+    # claimed by this skepd, and not in its memory
     home.execute(home.control, "UPDATE delivery SET state = 'sending', lease_until ="
                  " 1, attempts = 1, attempt_id = 'att_x', epoch = (SELECT epoch FROM"
                  " supervisor) WHERE id = ?", ident)
     h.call("POST", "/v1/channels/web/resume")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert outcomes(h, ident) == [("unknown", "no answer came")]
     assert sorted(r.ids()) == sorted([ident, behind])
     h.down()
@@ -70,7 +70,7 @@ def test_an_answer_after_the_lease_still_counts(home):
     lib.eventually(r.ids, 30, "the request")
     home.execute(home.control, "UPDATE delivery SET lease_until = 1 WHERE state ="
                  " 'sending'")
-    [d] = settled(h, 1, "delivered")
+    [d] = await_deliveries(h, 1, "delivered")
     assert outcomes(h, ident[0]) == [("unknown", "no answer came")]
     assert d["remote_status"] == 200 and r.ids() == ident
     h.down()
@@ -85,7 +85,7 @@ def test_order_of_a_channel_holds_over_conversations(home):
         for c in "abc":
             want.append("%s%d" % (c, i))
             post(h, "web", want[-1], c)
-    settled(h, 24, "delivered")
+    await_deliveries(h, 24, "delivered")
     # one that fails is tried again before the next one goes
     assert [t for t, _ in itertools.groupby(r.texts())] == want
     assert len(r.texts()) == 27, "three were tried twice"
@@ -99,7 +99,7 @@ def test_without_an_order_nothing_waits_for_another(home):
     slow = post(h, "web", "slow")
     lib.eventually(lambda: outcomes(h, slow), 30, "its first attempt")
     quick = post(h, "web", "quick")  # of the same conversation
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert r.ids() == [slow, quick] and row(h, slow)["state"] == "pending"
     h.down()
 
@@ -110,7 +110,7 @@ def test_a_file_says_what_became_of_an_unknown_line(home):
     h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {
         "path": str(path)}})
     came, cut, lost = [post(h, "f", t, t) for t in ("came", "cut", "lost")]
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     h.kill()
     # as if skepd had died before it heard of them, and the disk had half of it
     home.execute(home.control, "UPDATE delivery SET state = 'sending', is_queued = 1,"
@@ -118,7 +118,7 @@ def test_a_file_says_what_became_of_an_unknown_line(home):
     lines = {json.loads(line)["id"]: line for line in path.read_text().splitlines()}
     path.write_text(lines[came] + "\n" + lines[cut][:-5])
     h.start()
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     got = path.read_text().splitlines()
     ids = [json.loads(g)["id"] for g in got if g.endswith("}")]
     assert sorted(ids) == sorted([came, cut, lost]) and len(got) == 3
@@ -138,14 +138,14 @@ def test_what_a_restore_brings_is_held_for_a_person(home):
     h = host(home)
     h.call("POST", "/v1/channels/web/resume")
     three = post(h, "web", "three")
-    settled(h, 1, "delivered")  # behind it skepd has looked at unknown ones
+    await_deliveries(h, 1, "delivered")  # behind it skepd has looked at unknown ones
     time.sleep(1)
     assert r.ids() == [three]
     assert [(row(h, i)["state"], row(h, i)["needs_review"]) for i in (one, two)] == \
         [("unknown", True)] * 2
     h.call("POST", "/v1/deliveries/%s/discard" % two)
     h.call("POST", "/v1/deliveries/%s/retry" % one)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert r.ids() == [three, one] and not row(h, one)["needs_review"]
     h.down()
 
@@ -157,7 +157,7 @@ def test_an_outbox_that_could_not_be_read_is_looked_at_again(home):
     h.script("a", {"outbox": {"key": "k", "target": {"channel": "web"},
                               "body": {"text": "t"}}})
     h.until(h.submit("a"))
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert h.down() == 0
     # as if skepd had died before it took it, and the file cannot be read now
     path = home.agent_db("a")
@@ -167,8 +167,8 @@ def test_an_outbox_that_could_not_be_read_is_looked_at_again(home):
     path.write_bytes(b"x" * 4096)
     h.start()
     lib.eventually(lambda: "cannot read the outbox of an agent" in h.log(), 30, "a failure")
-    path.write_bytes(good)  # and nobody tells skepd
-    settled(h, 1, "delivered")
+    path.write_bytes(good)  # and skepd gets no hint
+    await_deliveries(h, 1, "delivered")
     assert len(r.ids()) == 2
     h.down()
 
@@ -192,10 +192,10 @@ def test_nothing_is_sent_twice_in_secret_on_a_kept_connection(home):
     webhook(h, "key", r.url + "/key", inflight=1)
     for name in ("once", "key"):
         post(h, name, "opens the connection")
-        settled(h, 1, "delivered", channel=name)
+        await_deliveries(h, 1, "delivered", channel=name)
     once, key = post(h, "once", "x"), post(h, "key", "x")
-    settled(h, 1, "unknown", channel="once")
-    settled(h, 2, "delivered", channel="key")
+    await_deliveries(h, 1, "unknown", channel="once")
+    await_deliveries(h, 2, "delivered", channel="key")
     assert r.ids("/once").count(once) == 1
     assert r.ids("/key").count(key) == 2
     assert [o for o, _ in outcomes(h, key)] == ["unknown"]
@@ -213,11 +213,11 @@ def test_all_states_are_counted_by_command_and_route(home):
                               ("later", 1, "pending")):
         for i in range(n):
             post(h, channel, "m%d" % i)
-        settled(h, n, state, channel=channel)
-    told = h.call("GET", "/v1/delivery-stats")["items"]
-    assert {(t["channel"], t["state"], t["n"]) for t in told} == {
+        await_deliveries(h, n, state, channel=channel)
+    output = h.call("GET", "/v1/delivery-stats")["items"]
+    assert {(t["channel"], t["state"], t["n"]) for t in output} == {
         ("ok", "delivered", 3), ("bad", "dead", 2), ("later", "pending", 1)}
-    assert home.skep("delivery", "stats", "--json").lines == told
+    assert home.skep("delivery", "stats", "--json").lines == output
     last = {c["name"]: c["last_error"]
             for c in home.skep("channel", "ls", "--json").lines}
     assert last["bad"].startswith("delivery dlv_") and last["ok"] is None, last
@@ -254,7 +254,7 @@ def test_a_full_disk_loses_no_answer_and_sends_nothing_twice(home):
     assert h.answers(10), "it serves others meanwhile"
     assert failures() < before + 50, "and does not try all the time"
     os.unlink(mount / "fill")
-    settled(h, len(sent), "delivered")
+    await_deliveries(h, len(sent), "delivered")
     assert sorted(r.ids()) == sorted(sent)
     assert all(outcomes(h, i) == [] for i in sent)
     h.down()
@@ -270,18 +270,18 @@ def test_every_change_is_told_to_followers_and_by_command(home):
                           "--after", "0", stdout=out)
     sent = {name: post(h, name, "x") for name in ("yes", "no", "mute")}
     for name, state in (("yes", "delivered"), ("no", "dead"), ("mute", "unknown")):
-        settled(h, 1, state, channel=name)
+        await_deliveries(h, 1, state, channel=name)
     again = h.call("POST", "/v1/deliveries/%s/resend" % sent["yes"])["id"]
-    settled(h, 2, "delivered", channel="yes")
+    await_deliveries(h, 2, "delivered", channel="yes")
     h.call("POST", "/v1/deliveries/%s/discard" % sent["no"])
     h.call("POST", "/v1/deliveries/%s/retry" % sent["mute"])
-    settled(h, 1, "unknown", channel="mute")
+    await_deliveries(h, 1, "unknown", channel="mute")
     want = {sent["yes"]: ["pending", "sending", "delivered"],
             again: ["pending", "sending", "delivered"],
             sent["no"]: ["pending", "sending", "dead", "discarded"],
             sent["mute"]: ["pending", "sending", "unknown"] * 2}
 
-    def told(events):
+    def states_of(events):
         got = {i: [] for i in want}
         for e in events:
             for i in e["body"].get("ids", [e["subject"]]):
@@ -289,11 +289,11 @@ def test_every_change_is_told_to_followers_and_by_command(home):
                     got[i].append(e["body"]["state"])
         return got
     page = lambda: h.call("GET", "/v1/events?limit=1000")["items"]
-    lib.eventually(lambda: told(page()) == want, 30, "events")
+    lib.eventually(lambda: states_of(page()) == want, 30, "events")
 
     def followed():
         text = (home.dir / "told").read_text()
-        return told(json.loads(x) for x in text.splitlines()) == want
+        return states_of(json.loads(x) for x in text.splitlines()) == want
     lib.eventually(followed, 30, "the follower")
     follower.terminate()
     resent = [e for e in page() if e["subject"] == again][0]
@@ -308,7 +308,7 @@ def test_verbs_say_what_helps_and_lists_have_pages(home):
     h = host(home)
     webhook(h, "web", r.url)
     sent = [post(h, "web", "m%d" % i) for i in range(7)]
-    settled(h, 7, "delivered")
+    await_deliveries(h, 7, "delivered")
     assert "resend" in home.refused(65, "delivery", "retry", sent[0])
     pages, before = [], []
     for _ in range(4):
@@ -340,9 +340,9 @@ def test_a_message_sent_once_more_has_its_attachments(home):
     webhook(h, "web", r.url)
     first = h.call("POST", "/v1/deliveries", {"channel": "web", "body": {
         "text": "x", "attachments": [{"name": "a", "base64": "QUFB"}]}})["id"]
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     h.call("POST", "/v1/deliveries/%s/resend" % first)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     one, two = [m["attachments"] for _, _, m in r.log]
     assert one == two and one[0]["base64"] == "QUFB", (one, two)
     h.down()
@@ -366,7 +366,7 @@ def test_a_message_that_is_posted_again_with_its_key_is_one(home):
             raise AssertionError(wrong)
         except Refused as e:
             assert e.status in (400, 409), e
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert len(set(r.ids())) == 1
     h.down()
 
@@ -385,7 +385,7 @@ def test_it_is_in_the_row_before_it_leaves(home):
     for name in ("a", "b", "c"):
         webhook(h, name, r.url + "/" + name)
         post(h, name, "x")
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     assert len(seen) == 9 and len({s[1] for s in seen}) == 9, seen
     assert sorted(s[2] for s in seen) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
     for state, attempt, _, lease, by, now in seen:
@@ -407,7 +407,7 @@ def test_those_that_fail_together_do_not_come_back_together(home):
     for i in range(12):
         post(h, "web", "m%d" % i)
     h.call("POST", "/v1/channels/web/resume")
-    settled(h, 12, "delivered")
+    await_deliveries(h, 12, "delivered")
     first, again = came[False], came[True]
     assert min(again) - max(first) > 0.9, came
     assert max(again) - min(again) > 0.2, "all at once: %s" % came

@@ -6,13 +6,13 @@ import threading
 import time
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import post, receiver, await_deliveries, webhook
 from skepd_lib import host
 from test_plugins import plugin
 
 REFUSED = (301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 413, 422, 501, 505)
 AGAIN = (408, 409, 423, 425, 429, 500, 502, 503, 504)
-# It left, and these tell nobody whether it came.
+# It was sent, and these answers do not say whether it arrived.
 SILENCE = {
     "close": "close",
     "stall": "stall",
@@ -88,7 +88,7 @@ def test_without_an_answer_only_an_idempotent_channel_sends_again(home):
         d = ended(h, once[what], "unknown", "delivered", "dead")
         assert (d["state"], d["attempts"]) == ("unknown", 1), (what, d)
     behind = post(h, "nclose", "behind it")
-    ended(h, behind, "delivered")  # it holds nobody up
+    ended(h, behind, "delivered")  # it blocks no other message
     for what in SILENCE:
         assert r.ids("/n" + what)[0] == once[what] and row(
             h, once[what])["state"] == "unknown"
@@ -157,10 +157,10 @@ def test_words_that_are_no_text_are_kept_as_text(home):
     ident = post(h, "web", "x")
     d = ended(h, ident, "dead")
     assert d["detail"] == "ab?? [1m \u20ac", d
-    [told] = [e["body"]["detail"] for e in
+    [seen] = [e["body"]["detail"] for e in
               h.call("GET", "/v1/events?limit=1000")["items"]
               if e["subject"] == ident and e["body"]["state"] == "dead"]
-    assert told == d["detail"]
+    assert seen == d["detail"]
     h.down()
 
 
@@ -189,7 +189,7 @@ def test_who_hangs_up_before_the_body_leaves_it_unknown(home):
     # a closed connection is seen before or after the request was written
     d = ended(h, ident, "unknown")
     assert d["attempts"] >= 1
-    # nobody there at all: it has certainly not come, so it is tried again
+    # no server at all: it has certainly not arrived, so it is retried
     closed = socket.create_server(("127.0.0.1", 0))
     port = closed.getsockname()[1]
     closed.close()
@@ -266,7 +266,7 @@ def waits(home, h, status, after):
     first = post(h, name, "x", "a")
     lib.eventually(lambda: attempts(h, first), 30, "an answer")
     post(h, name, "y", "b")
-    settled(h, 2, "delivered", channel=name)
+    await_deliveries(h, 2, "delivered", channel=name)
     assert len(when) == 3
     return when[1] - when[0]
 

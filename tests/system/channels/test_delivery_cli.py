@@ -1,6 +1,6 @@
 """skep delivery, and what skep show says of a run that sent something."""
 import lib
-from channel_lib import deliveries, echo, post, receiver, say, settled, webhook
+from channel_lib import deliveries, echo, post, receiver, send_inbound, await_deliveries, webhook
 from skepd_lib import host
 
 
@@ -22,8 +22,8 @@ def test_a_run_is_shown_without_its_agents_file(home):
     h = host(home)
     echo(h)
     webhook(h, "web", r.url, agent="echo")
-    say(h, "web", "hello")
-    settled(h, 1, "delivered")
+    send_inbound(h, "web", "hello")
+    await_deliveries(h, 1, "delivered")
     [run] = [r["id"] for r in h.call("GET", "/v1/runs")["items"]]
     h.until(run)
     got = h.call("GET", "/v1/runs/" + run)
@@ -57,7 +57,7 @@ def test_verbs_by_command(home):
         sent[name] = home.skep("delivery", "send", name, "hello", "--to", "ann",
                                "--json").json["id"]
     yes, no, mute, slow = (sent[n] for n in ("yes", "no", "mute", "slow"))
-    settled(h, 3, "delivered", "dead", "unknown")
+    await_deliveries(h, 3, "delivered", "dead", "unknown")
     lib.eventually(lambda: r.ids("/slow"), 30, "the slow one")
     # show
     got = home.skep("delivery", "show", no, "--json").json
@@ -78,9 +78,10 @@ def test_verbs_by_command(home):
             assert bad in home.refused(66 if verb == "show" else 64, "delivery",
                                        verb, bad)
     # what it may not do in this state, and what helps
+    assert "skep delivery resend" in home.refused(65, "delivery", "retry", yes)
     for verb in ("retry", "discard"):
-        assert "resend" in home.refused(65, "delivery", verb, yes)
-        assert "is sending: wait" in home.refused(65, "delivery", verb, slow)
+        assert "already been delivered" in home.refused(65, "delivery", verb, yes)
+        assert "is sending; wait" in home.refused(65, "delivery", verb, slow)
     # what it may
     done = home.skep("delivery", "discard", no, "--json").json
     assert done == {"id": no, "changed": True, "note": "discarded"}, done
@@ -92,7 +93,7 @@ def test_verbs_by_command(home):
     assert home.skep("delivery", "show", again["id"], "--json").json[
         "resend_of"] == yes
     for ident in (no, mute):
-        assert home.skep("delivery", "retry", ident).out == ident + ": pending\n"
+        assert home.skep("delivery", "retry", ident).out == "queued delivery %s\n" % ident
     for ident in (no, mute, again["id"]):
         lib.eventually(lambda: states_of(home, ident) == "delivered", 30, ident)
     assert r.ids("/mute") == [mute] * 2 and r.ids("/no") == [no] * 2
@@ -109,7 +110,7 @@ def test_attempts_of_two_lives_are_in_the_order_of_time(home):
     h = host(home)
     webhook(h, "web", r.url, attempts=2)
     ident = post(h, "web", "x")
-    settled(h, 1, "dead")
+    await_deliveries(h, 1, "dead")
     home.skep("delivery", "retry", ident)
     lib.eventually(lambda: states_of(home, ident) == "dead", 30, "its second end")
     lists = (home.skep("delivery", "show", ident, "--attempts", "--json").lines,
@@ -138,6 +139,6 @@ def test_what_cannot_be_sent_says_why(home):
     assert "key" in home.refused(65, "delivery", "send", "other", "hello",
                                  "--key", "k")
     home.skep(*send, "--set", "text=only there")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert sorted(r.texts()) == ["hello", "only there"]
     h.down()

@@ -80,7 +80,7 @@ class Case:
             self.host.start()
 
 
-def settled(case, n):
+def await_deliveries(case, n):
     def check():
         rows = case.ask("GET", "/v1/deliveries?limit=1000")["items"]
         done = [d for d in rows if d["state"] == "delivered"]
@@ -115,7 +115,7 @@ def run_case(home, point, action, nth, plan):
         message = {"sender": "ann%d" % (i % 3), "text": "t%d" % i}
         case.bring("m%d" % i, message)
         case.ask("POST", "/v1/channels/post/messages", dict(message, id="m%d" % i))
-    rows = settled(case, 2 * MESSAGES)
+    rows = await_deliveries(case, 2 * MESSAGES)
     if action == "kill":
         assert case.deaths, "%s never fired" % point
     else:

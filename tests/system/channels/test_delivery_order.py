@@ -7,7 +7,7 @@ import threading
 import time
 
 import lib
-from channel_lib import deliveries, post, receiver, settled, webhook
+from channel_lib import deliveries, post, receiver, await_deliveries, webhook
 from skepd_lib import host
 
 
@@ -26,7 +26,7 @@ def test_an_answer_that_is_lost_lets_nobody_overtake(home):
     webhook(h, "web", r.url, backoff=300)
     for i in range(4):
         post(h, "web", "m%d" % i)
-    settled(h, 4, "delivered")
+    await_deliveries(h, 4, "delivered")
     assert r.texts() == ["m0", "m0", "m1", "m2", "m2", "m3"], r.texts()
     h.down()
 
@@ -48,7 +48,7 @@ def test_a_death_of_skepd_lets_nobody_overtake(home):
     h.kill()
     answer.set()
     h.start()
-    settled(h, 8, "delivered")
+    await_deliveries(h, 8, "delivered")
     for c in "ab":
         got = [t for t in r.texts() if t[0] == c]
         assert got == [c + t for t in "00123"], got
@@ -61,7 +61,7 @@ def test_what_only_a_person_knows_holds_nobody_up(home):
     webhook(h, "web", r.url, idempotent="no")
     for i in range(3):
         post(h, "web", "m%d" % i)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert states(h) == {"m0": "unknown", "m1": "delivered", "m2": "delivered"}
     assert r.texts() == ["m0", "m1", "m2"]
     h.down()
@@ -73,7 +73,7 @@ def test_one_that_was_tried_to_the_last_holds_nobody_up(home):
     webhook(h, "web", r.url, attempts=2)
     for i in range(3):
         post(h, "web", "m%d" % i)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert states(h) == {"m0": "unknown", "m1": "delivered", "m2": "delivered"}
     assert r.texts() == ["m0", "m0", "m1", "m2"]
     h.down()
@@ -96,7 +96,7 @@ def test_a_person_sends_nothing_beside_what_is_under_way(home):
     h = host(home)
     webhook(h, "web", r.url, timeout=20000)
     dead = post(h, "web", "dead")
-    settled(h, 1, "dead")
+    await_deliveries(h, 1, "dead")
     post(h, "web", "under way")
     waits = post(h, "web", "waits")
     last = post(h, "web", "last")
@@ -106,7 +106,7 @@ def test_a_person_sends_nothing_beside_what_is_under_way(home):
     time.sleep(0.5)
     assert r.texts() == ["dead", "under way"], "it goes when its turn comes"
     answer.set()
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     # the older one first, and one after the other
     assert r.texts() == ["dead", "under way", "dead", "last"], r.texts()
     assert max(most) == 1 and last, most
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_say_now_is_asked_again(home):
     h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {
         "path": str(path), "backoff": 200, "backoff_max": 500}})
     came, lost = post(h, "f", "came", "a"), post(h, "f", "lost", "b")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     h.kill()
     home.execute(home.control, "UPDATE delivery SET state = 'sending', is_queued = 1,"
                  " is_next = 1, epoch = 0, done_at = NULL, lease_until = 1")
@@ -129,10 +129,10 @@ def test_a_file_that_cannot_say_now_is_asked_again(home):
     with open(path, "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         h.start()
-        settled(h, 2, "unknown")
+        await_deliveries(h, 2, "unknown")
         time.sleep(3)  # it was asked, and could not say
-        assert len(settled(h, 2, "unknown")) == 2
-    settled(h, 2, "delivered")
+        assert len(await_deliveries(h, 2, "unknown")) == 2
+    await_deliveries(h, 2, "delivered")
     got = [json.loads(line)["id"] for line in path.read_text().splitlines()]
     assert got == [came, lost], got
     h.down()
@@ -145,9 +145,9 @@ def test_a_receiver_that_is_gone_costs_no_attempt(home):
     ident = post(h, "web", "x")
     lib.eventually(lambda: h.call("GET", "/v1/channels/web")["is_paused"], 30,
                    "a pause")
-    assert [d["id"] for d in settled(h, 1, "pending")] == [ident]
+    assert [d["id"] for d in await_deliveries(h, 1, "pending")] == [ident]
     webhook(h, "web", r.url + "/new", attempts=1)
     h.call("POST", "/v1/channels/web/resume")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert r.ids("/new") == [ident]
     h.down()

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import lib
-from channel_lib import deliveries, post, settled
+from channel_lib import deliveries, post, await_deliveries
 from skepd_lib import Host, host
 
 
@@ -52,7 +52,7 @@ def test_former_files_are_kept_and_counted(home):
     channel(h, path, rotate=1024, keep=3)
     for i in range(40):
         post(h, "f", "m%02d %s" % (i, "x" * 100))
-    settled(h, 40, "delivered")
+    await_deliveries(h, 40, "delivered")
     files = [path] + [home.dir / ("out.jsonl.%d" % i) for i in (1, 2, 3)]
     assert sorted(home.dir.glob("out.jsonl*")) == sorted(files)
     got = [t[:3] for t in texts(*reversed(files))]
@@ -66,7 +66,7 @@ def test_tail_follows_it_over_rotations(home):
     path = home.dir / "out.jsonl"
     channel(h, path, rotate=1024, keep=50)
     post(h, "f", "m0 .")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     seen = home.dir / "seen"
     with open(seen, "wb") as out:
         home.start("tail", "-n", "+1", "-F", "-s", "0.05", path, stdout=out,
@@ -93,11 +93,11 @@ def test_two_supervisors_and_another_program_share_a_file(home):
             want.append("%d-%d" % (n, i))
             post(h, "f", want[-1])
         if i % 20 == 0:
-            with open(path, "a") as f:  # whole lines of somebody else
+            with open(path, "a") as f:  # whole lines of another program
                 f.write('{"text": "other%d"}\n' % i)
             want.append("other%d" % i)
     for h in hosts:
-        settled(h, 60, "delivered")
+        await_deliveries(h, 60, "delivered")
         h.down()
     assert sorted(texts(*home.dir.glob("out.jsonl*"))) == sorted(want)
 
@@ -113,8 +113,8 @@ def test_a_file_that_another_has_locked_is_waited_for(home):
         ident = post(h, "f", "later")
         waits_for(h, ident, "locked by another")
         post(h, "free", "now")
-        settled(h, 1, "delivered", channel="free")
-    settled(h, 1, "delivered", channel="f")
+        await_deliveries(h, 1, "delivered", channel="free")
+    await_deliveries(h, 1, "delivered", channel="f")
     assert texts(path) == ["later"]
     h.down()
 
@@ -125,18 +125,18 @@ def test_a_directory_that_goes_and_comes_back(home):
     folder.mkdir()
     channel(h, folder / "out.jsonl")
     post(h, "f", "one")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     shutil.rmtree(folder)
     two, three = post(h, "f", "two"), post(h, "f", "three", "d")
     waits_for(h, two, "No such file")
     waits_for(h, three, "out.jsonl")
     folder.mkdir()
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     assert sorted(texts(folder / "out.jsonl")) == ["three", "two"]
     # the file alone: it is made again
     (folder / "out.jsonl").unlink()
     post(h, "f", "four")
-    settled(h, 4, "delivered")
+    await_deliveries(h, 4, "delivered")
     assert texts(folder / "out.jsonl") == ["four"]
     h.down()
 
@@ -154,7 +154,7 @@ def test_what_is_no_plain_file_is_refused_and_says_so(home):
         ident = post(h, "f", words)
         waits_for(h, ident, words)
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-        settled(h, n + 1, "delivered")
+        await_deliveries(h, n + 1, "delivered")
         assert texts(path) == [words] and target.read_text() == "mine\n"
         path.unlink()
     h.down()
@@ -175,7 +175,7 @@ def test_a_full_disk_loses_nothing_and_doubles_nothing(home):
     assert set(done) <= set(half), "what was told is in it"
     assert len(half) == len(set(half)) < 30
     home.run("mount", "-o", "remount,size=4m", folder)
-    settled(h, 30, "delivered")
+    await_deliveries(h, 30, "delivered")
     assert sorted(t[:3] for t in texts(path)) == ["m%02d" % i for i in range(30)]
     h.down()
 
@@ -186,11 +186,11 @@ def test_a_read_only_disk_is_waited_for(home):
     h = host(home)
     channel(h, folder / "out.jsonl")
     post(h, "f", "one")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     home.run("mount", "-o", "remount,ro", folder)
     waits_for(h, post(h, "f", "two"), "Read-only")
     home.run("mount", "-o", "remount,rw", folder)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert texts(folder / "out.jsonl") == ["one", "two"]
     h.down()
 
@@ -204,7 +204,7 @@ def test_a_line_that_was_cut_off_is_mended(home):
                                       ("of another's", "of another's\n"))):
         path.write_text('{"text":"first"}\n' + tail)
         post(h, "f", "next")
-        settled(h, n + 1, "delivered")
+        await_deliveries(h, n + 1, "delivered")
         lines = path.read_text()
         assert lines.startswith('{"text":"first"}\n' + left + '{"id":"dlv_')
         assert lines.endswith('"text":"next"}\n') and cut not in lines
@@ -228,7 +228,7 @@ def test_kill_9_at_any_moment_loses_no_line_and_doubles_none(home):
         time.sleep(0.003 * n)  # it is in the middle of it, each time elsewhere
         h.kill()
         h.start()
-    settled(h, len(want), "delivered")
+    await_deliveries(h, len(want), "delivered")
     assert sorted(texts(*home.dir.glob("out.jsonl*"))) == sorted(want)
     h.down()
 
@@ -247,7 +247,7 @@ def test_it_is_on_the_disk_before_it_counts(home):
         lib.skip("strace may not attach here")
     for i in range(12):
         post(h, "f", "m%d %s" % (i, "x" * 100))
-        settled(h, i + 1, "delivered")
+        await_deliveries(h, i + 1, "delivered")
     p.terminate()
     p.wait()
     name, folder = re.escape(str(path)), re.escape(str(home.dir))
@@ -287,8 +287,8 @@ def test_questions_about_a_locked_file_hold_up_nobody(home):
         path.write_text("".join('{"id":"%s","text":"m"}\n' % i for i in idents[:39]))
     h.down()  # the next one asks again
     h.start()
-    settled(h, 39, "delivered")
-    [d] = settled(h, 1, "pending")  # the channel is paused
+    await_deliveries(h, 39, "delivered")
+    [d] = await_deliveries(h, 1, "pending")  # the channel is paused
     assert d["id"] == idents[39] and "does not have it" in d["detail"], d
     h.down()
 
@@ -314,7 +314,7 @@ def test_what_still_waits_for_its_turn_is_not_written_twice(home):
     time.sleep(0.5)  # the file is asked
     for f in locked:
         f.close()
-    settled(h, 2, "delivered", channel="f")
+    await_deliveries(h, 2, "delivered", channel="f")
     time.sleep(0.5)
     assert texts(path) == ["one", "two"]
     h.down()

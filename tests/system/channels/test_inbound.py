@@ -1,12 +1,12 @@
 """The way in, step by step: who answers, what comes twice, what is refused, and
-what a person can do about a message that nobody answers."""
+what a user can do about a message without an agent."""
 import concurrent.futures
 import json
 import time
 
 import lib
-from channel_lib import (SECRET, deliveries, echo, receiver, say, secret,
-                         settled, sign, webhook)
+from channel_lib import (SECRET, deliveries, echo, receiver, send_inbound, secret,
+                         await_deliveries, sign, webhook)
 from skepd_lib import Connection, Refused, host
 
 
@@ -56,21 +56,21 @@ def test_a_message_that_comes_many_times_at_once_is_one_turn(home):
     echo(h)
     webhook(h, "web", r.url, agent="echo")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        got = list(pool.map(lambda i: say(h, "web", "hello", "m%d" % (i % 4)),
+        got = list(pool.map(lambda i: send_inbound(h, "web", "hello", "m%d" % (i % 4)),
                             range(32)))
     assert sum(g["changed"] for g in got) == 4
     assert len({g["id"] for g in got}) == 4
-    settled(h, 4, "delivered")
+    await_deliveries(h, 4, "delivered")
     h.kill()
     h.start()
     for i in range(4):
-        again = say(h, "web", "hello", "m%d" % i)
+        again = send_inbound(h, "web", "hello", "m%d" % i)
         assert not again["changed"] and again["id"] in {g["id"] for g in got}
     assert len(inbound(h)) == len(deliveries(h)) == 4
     assert len(h.call("GET", "/v1/runs?agent=echo")["items"]) == 4
     # another channel's ids are its own
     h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {"agent": "echo"}})
-    assert say(h, "f", "hello", "m0")["changed"]
+    assert send_inbound(h, "f", "hello", "m0")["changed"]
     h.down()
 
 
@@ -80,10 +80,10 @@ def test_what_was_acknowledged_survives_a_kill_at_once(home):
     echo(h)
     webhook(h, "web", r.url, agent="echo")
     for i in range(6):
-        say(h, "web", "t%d" % i, "m%d" % i)
+        send_inbound(h, "web", "t%d" % i, "m%d" % i)
         h.kill()
         h.start()
-    settled(h, 6, "delivered")
+    await_deliveries(h, 6, "delivered")
     assert sorted(set(r.texts())) == ["t%d" % i for i in range(6)]
     assert len(inbound(h, state="queued")) == 6
     assert len(h.call("GET", "/v1/runs?agent=echo")["items"]) == 6
@@ -102,8 +102,8 @@ def test_threads_of_senders_are_sessions_of_their_own(home):
     for i, (who, kind, where) in enumerate([
             ("ann", "group", "room"), ("bob", "group", "room"),
             ("ann", "group", "room"), ("ann", "direct", "ann")]):
-        say(h, "t", "x", "m%d" % i, sender=who, kind=kind, conversation=where)
-    settled(h, 4, "pending")
+        send_inbound(h, "t", "x", "m%d" % i, sender=who, kind=kind, conversation=where)
+    await_deliveries(h, 4, "pending")
     assert {(c["thread"], c["session"], c["messages"]) for c in talks(h)} == {
         ("ann", "t/room/ann", 4), ("bob", "t/room/bob", 2), ("", "t/ann", 2)}
     # a group's prompts say who speaks
@@ -119,15 +119,15 @@ def test_nobody_answers_until_somebody_is_bound(home):
     h.call("DELETE", "/v1/agents/main")
     for name in h.call("GET", "/v1/agents")["items"]:
         assert not name["is_default"], name
-    first = say(h, "t", "hello", "m1")
+    first = send_inbound(h, "t", "hello", "m1")
     assert first["note"] == "dead"
     [row] = inbound(h, state="dead")
     assert row["reason"] == "notfound" and "no default agent" in row["detail"]
     h.call("PUT", "/v1/channels/t/bindings", {"agent": "two"})
-    # both the old message and the next one find who is bound now
-    assert say(h, "t", "again", "m2")["note"] == "queued"
+    # both the old message and the next one find the current binding
+    assert send_inbound(h, "t", "again", "m2")["note"] == "queued"
     assert h.call("POST", "/v1/inbound/%s/retry" % first["id"])["changed"]
-    settled(h, 2, "pending")
+    await_deliveries(h, 2, "pending")
     assert {(c["agent"], c["session"]) for c in talks(h)} == {("two", "t/ann")}
     h.down()
 
@@ -136,17 +136,17 @@ def test_an_agent_that_was_removed_is_followed_by_who_is_bound(home):
     h = host(home)
     whoami(h, "one", "two")
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "one"}})
-    h.until(run_of(h, say(h, "t", "x", "m1")), "succeeded")
-    settled(h, 1, "pending")
+    h.until(run_of(h, send_inbound(h, "t", "x", "m1")), "succeeded")
+    await_deliveries(h, 1, "pending")
     h.call("DELETE", "/v1/agents/one")
-    dead = say(h, "t", "x", "m2")
+    dead = send_inbound(h, "t", "x", "m2")
     assert dead["note"] == "dead" and "no agent 'one'" in inbound(h)[0]["detail"]
     # the default agent does not inherit what was another's
     h.call("PUT", "/v1/channels/t", {"config": {}})
     assert not h.call("POST", "/v1/inbound/%s/retry" % dead["id"])["changed"]
     h.call("PUT", "/v1/channels/t/bindings", {"agent": "two"})
     assert h.call("POST", "/v1/inbound/%s/retry" % dead["id"])["changed"]
-    settled(h, 2, "pending")
+    await_deliveries(h, 2, "pending")
     assert [(c["agent"], c["session"]) for c in talks(h)] == [("two", "t/ann")]
     h.down()
 
@@ -166,8 +166,8 @@ def test_binding_a_peer_binds_its_threads_too(home):
     bind = {"peer": "room", "agent": "one", "session_per": "sender"}
     h.call("PUT", "/v1/channels/t/bindings", bind)
     for who in ("ann", "bob"):
-        say(h, "t", "x", who, sender=who, kind="group", conversation="room")
-    say(h, "t", "x", "direct", sender="room")
+        send_inbound(h, "t", "x", who, sender=who, kind="group", conversation="room")
+    send_inbound(h, "t", "x", "direct", sender="room")
     h.call("PUT", "/v1/channels/t/bindings", dict(bind, agent="two"))
     assert {c["thread"]: c["agent"] for c in talks(h)} == {
         "ann": "two", "bob": "two", "room": "two"}
@@ -180,9 +180,9 @@ def test_whoever_may_start_runs_says_who_answers_and_nobody_else(home):
     whoami(h, "one", "two")
     h.call("PUT", "/v1/channels/web", {"kind": "webhook",
                                        "config": {"agent": "one"}})
-    say(h, "web", "x", "m1")
-    say(h, "web", "x", "m2", agent="two")
-    say(h, "web", "x", "m3", session="mine")
+    send_inbound(h, "web", "x", "m1")
+    send_inbound(h, "web", "x", "m2", agent="two")
+    send_inbound(h, "web", "x", "m3", session="mine")
     assert [(c["agent"], c["session"]) for c in talks(h)] == [("two", "mine")]
     body = json.dumps({"sender": "ann", "text": "x", "agent": "one"}).encode()
     when = str(int(time.time()))
@@ -203,10 +203,10 @@ def test_conversations_are_listed_by_activity_page_by_page(home):
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     for i in range(7):
-        say(h, "t", "x", "m%d" % i, sender="p%d" % i)
-    settled(h, 7, "pending")
-    say(h, "t", "again", "last", sender="p3")
-    settled(h, 8, "pending")
+        send_inbound(h, "t", "x", "m%d" % i, sender="p%d" % i)
+    await_deliveries(h, 7, "pending")
+    send_inbound(h, "t", "again", "last", sender="p3")
+    await_deliveries(h, 8, "pending")
     assert talks(h)[0]["peer"] == "p3"
     h.down()
     # as lively as the next one: no page may lose any of them
@@ -235,9 +235,9 @@ def test_events_and_requests_are_nothing_that_was_said(home):
     h = host(home)
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
-    say(h, "t", "x", "m1", sender="ann")
-    say(h, "t", "x", "m2", sender="bob")
-    settled(h, 2, "pending")
+    send_inbound(h, "t", "x", "m1", sender="ann")
+    send_inbound(h, "t", "x", "m2", sender="bob")
+    await_deliveries(h, 2, "pending")
     before = talks(h)
     for kind, more in (
             ("event", {"content": [], "event": {"type": "message.transcribed",
@@ -262,16 +262,16 @@ def test_the_last_route_is_used_when_a_session_moved(home):
         h.call("PUT", "/v1/channels/" + name, {"kind": "file", "config": {
             "path": str(home.dir / name)}})
     for i, name in enumerate(("one", "two", "one")):
-        say(h, name, "t%d" % i, "m%d" % i, agent="echo", session="s")
-        settled(h, i + 1, "delivered")
+        send_inbound(h, name, "t%d" % i, "m%d" % i, agent="echo", session="s")
+        await_deliveries(h, i + 1, "delivered")
     h.kill()
     h.start()
-    say(h, "two", "moved", "m9", agent="echo", session="s")
-    settled(h, 4, "delivered")
+    send_inbound(h, "two", "moved", "m9", agent="echo", session="s")
+    await_deliveries(h, 4, "delivered")
     h.script("echo", {"outbox": {"key": "k", "target": {},
                                  "body": {"text": "by the way"}}})
     h.until(h.submit("echo", session="s"), "succeeded")
-    settled(h, 5, "delivered")
+    await_deliveries(h, 5, "delivered")
 
     def texts(name):
         return [json.loads(line)["text"]
@@ -292,9 +292,9 @@ def test_members_of_the_wrong_kind_are_refused_by_name(home):
     for name in ("id", "sender", "conversation", "kind", "title", "text",
                  "agent", "session"):
         for bad in (5, ["x"], {"a": 1}, True):
-            said = refused(422, h.call, "POST", "/v1/channels/t/messages",
+            error = refused(422, h.call, "POST", "/v1/channels/t/messages",
                            dict(good, **{name: bad}))
-            assert name in said, said
+            assert name in error, error
     for bad in ({"text": ""}, {"text": None}, {"text": "", "attachments": []},
                 {"sender": ""}, {"sender": "a\nb"}, {"id": ""},
                 {"id": "x" * 600}, {"kind": "crowd"}, {"conversation": ""},
@@ -310,10 +310,10 @@ def test_dead_letters_are_listed_retried_and_discarded(home):
     h = host(home)
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
-    big = say(h, "t", "x" * (1 << 20) + "x", "big")["id"]
+    big = send_inbound(h, "t", "x" * (1 << 20) + "x", "big")["id"]
     h.call("PUT", "/v1/agents/echo", {"driver": "exec", "enabled": False,
                                       "config": {"shell": "cat", "stdin": "text"}})
-    off = say(h, "t", "hello", "off")["id"]
+    off = send_inbound(h, "t", "hello", "off")["id"]
     rows = {m["id"]: m for m in home.skep("inbound", "ls", "--state", "dead",
                                           "--json").lines}
     assert rows[big]["reason"] == "toobig" and rows[off]["reason"] == "conflict"
@@ -325,7 +325,7 @@ def test_dead_letters_are_listed_retried_and_discarded(home):
     h.call("POST", "/v1/channels/t/enable")
     echo(h)
     assert home.skep("inbound", "retry", off, "--json").json["changed"]
-    settled(h, 1, "pending")
+    await_deliveries(h, 1, "pending")
     # how it goes with it is one look away
     assert "reply: pending" in home.skep("inbound", "show", off).out
     lib.eventually(lambda: "run: succeeded" in home.skep(

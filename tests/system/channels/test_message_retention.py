@@ -3,7 +3,7 @@ import base64
 import json
 
 import lib
-from channel_lib import deliveries, echo, post, receiver, say, settled, webhook
+from channel_lib import deliveries, echo, post, receiver, send_inbound, await_deliveries, webhook
 from skepd_lib import QUICK, Host, host
 
 DAY = 86400000
@@ -43,7 +43,7 @@ def every_state(home, h):
             post(h, name, "m%d" % i, "c%d" % i)
     for name, state in (("yes", "delivered"), ("no", "dead"), ("mute", "unknown"),
                         ("gone", "delivered"), ("later", "pending")):
-        settled(h, 2, state, channel=name)
+        await_deliveries(h, 2, state, channel=name)
     for d in deliveries(h, channel="later")[-1:]:
         h.call("POST", "/v1/deliveries/%s/discard" % d["id"])
     return r
@@ -86,7 +86,7 @@ def test_nothing_goes_that_is_younger_or_when_it_is_switched_off(home):
         h = keep(home, **keys)
         post(h, "yes", "young")
         before["delivered"] += 1
-        settled(h, before["delivered"], "delivered")
+        await_deliveries(h, before["delivered"], "delivered")
         home.skep("state", "prune", "--keep-days", "11", "--json")
         assert states(home) == before, keys
         assert h.down() == 0
@@ -96,20 +96,20 @@ def test_a_message_that_comes_again_adds_nothing_as_long_as_its_row_is_kept(home
     h = host(home)
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
-    first = say(h, "t", "hello", "m1")
+    first = send_inbound(h, "t", "hello", "m1")
     lib.eventually(lambda: deliveries(h), 30, "its answer")
     assert h.down() == 0
     age(home, 40)
     h = keep(home, keep="7d")  # what came in: 90 days
-    again = say(h, "t", "hello", "m1")
+    again = send_inbound(h, "t", "hello", "m1")
     assert again["id"] == first["id"]
     home.skep("state", "prune", "--keep-days", "1", "--keep-n", "0")
     assert one(home, "SELECT count(*) FROM inbound") == 1
-    assert say(h, "t", "hello", "m1")["id"] == first["id"]
+    assert send_inbound(h, "t", "hello", "m1")["id"] == first["id"]
     h.down()
     h = keep(home, keep="7d", keep_inbound="30d")
     lib.eventually(lambda: one(home, "SELECT count(*) FROM inbound") == 0, 30, "the end")
-    assert say(h, "t", "hello", "m1")["id"] != first["id"], "it is a new one now"
+    assert send_inbound(h, "t", "hello", "m1")["id"] != first["id"], "it is a new one now"
     h.down()
 
 
@@ -117,7 +117,7 @@ def test_a_message_whose_run_waits_stays(home):
     h = host(home)
     h.script("slow", {"sleep_ms": 60000})
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "slow"}})
-    say(h, "t", "one", "m1")
+    send_inbound(h, "t", "one", "m1")
     run = lib.eventually(lambda: one(home, "SELECT max(run) FROM inbound"), 30, "a run")
     h.until(run, "running")
     age(home, 100)
@@ -172,10 +172,10 @@ def test_attachments_go_with_the_last_message(home):
     h = keep(home, keep=0, media_total=16)
     webhook(h, "web", r.url)
     attach(h, "web", "alone", "shared")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     age(home, 40)
     attach(h, "web", "shared", "young")
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     got = home.skep("state", "prune", "--json").lines[-1]
     assert (got["database"], got["deliveries"], got["attachments"]) == (
         "control", 1, 1), got
@@ -212,7 +212,7 @@ def old_ones(home, h, r):
     young; how many of them are left."""
     webhook(h, "web", r.url)
     post(h, "web", "pattern")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert h.down() == 0
     home.execute(home.control, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT"
                  " i + 1 FROM n WHERE i < 20000) INSERT INTO delivery (id, channel,"

@@ -140,8 +140,8 @@ def test_one_that_may_not_be_ended_is_named_and_waited_for(home):
                          60, "a word about it")
     assert "another user" in row["last_error"], row
     assert (row["state"], row["pid"], row["starts"]) == ("ending", pid, 1), row
-    said = home.skep("channel", "logs", "held").out
-    assert "process %d of the plugin does not end after SIGKILL" % pid in said, said
+    output = home.skep("channel", "logs", "held").out
+    assert "process %d of the plugin does not end after SIGKILL" % pid in output, output
     began, had = time.monotonic(), ticks(h.process.pid)
     time.sleep(3)
     share = ((ticks(h.process.pid) - had) / os.sysconf("SC_CLK_TCK") /
@@ -206,8 +206,8 @@ def test_one_has_its_time_when_the_channel_is_disabled(home):
 
 def test_one_has_its_time_when_skepd_goes(home):
     time_to_leave(home, lambda h: h.down())
-    said = home.skep("channel", "logs", "last", "--limit", "1000").out
-    assert said.count("alive") > 50, "its last words are in the log"
+    output = home.skep("channel", "logs", "last", "--limit", "1000").out
+    assert output.count("alive") > 50, "its last words are in the log"
 
 
 def test_nobody_waits_for_one_that_goes_at_once(home):

@@ -10,14 +10,14 @@ import time
 import lib
 from channel_lib import deliveries, post
 from plugin_lib import (SCRIPT, Bad, delivered, marked, nobody_left, plugin,
-                        processes, show, trouble, until, shim)
+                        processes, show, await_last_error, until, shim)
 from skepd_lib import Refused, host
 
 def replaced(home, mode, words, good_first=True, **config):
     """It is found out, replaced once it is good, and its message arrives."""
     b = Bad(home, mode, **config)
     lib.eventually(lambda: b.notes("starts"), 30, "its start")
-    trouble(b.h, "bad", words, 60)
+    await_last_error(b.h, "bad", words, 60)
     b.as_usual()
     b.be_good()
     delivered(b.h, 1, channel="bad")
@@ -38,7 +38,7 @@ def test_one_that_exits_is_started_later_and_later(home):
     gaps = [x - y for x, y in zip(at[1:], at)]
     assert all(g > 0.25 * 2 ** i for i, g in enumerate(gaps)), gaps
     assert len(set("%.3f" % g for g in gaps)) == len(gaps)
-    trouble(b.h, "bad", "it ended with status 3")
+    await_last_error(b.h, "bad", "it ended with status 3")
     b.as_usual()
     b.be_good()
     delivered(b.h, 1, channel="bad")
@@ -53,7 +53,7 @@ def test_a_good_life_makes_up_for_failures(home):
     time.sleep(2.3)  # four times its timeout
     n, began = len(b.starts()), time.monotonic()
     os.kill(show(b.h, "bad")["pid"], signal.SIGKILL)
-    trouble(b.h, "bad", "it died by signal 9 (Killed)")
+    await_last_error(b.h, "bad", "it died by signal 9 (Killed)")
     lib.eventually(lambda: len(b.starts()) > n, 60, "a start")
     # the sixth wait would be 8 s at least
     assert b.starts()[-1] - began < 6, b.starts()[-1] - began
@@ -81,8 +81,8 @@ def test_one_that_never_registers(home):
 
 def test_one_that_registers_with_wrong_words(home):
     b = Bad(home, "wrong register", message=False)
-    trouble(b.h, "bad", "channel.register needs")
-    trouble(b.h, "bad", "it did not register within 10 s")
+    await_last_error(b.h, "bad", "channel.register needs")
+    await_last_error(b.h, "bad", "it did not register within 10 s")
     b.ends_well()
 
 
@@ -101,7 +101,7 @@ def test_one_that_hangs_over_a_message(home):
 
 def test_one_that_gives_no_sign_of_life(home):
     b = Bad(home, "no status", message=False)
-    trouble(b.h, "bad", "it does not answer")
+    await_last_error(b.h, "bad", "it does not answer")
     b.as_usual()
     b.ends_well()
 
@@ -114,7 +114,7 @@ def test_one_that_does_not_read_what_it_is_sent(home):
         post(b.h, "bad", "y" * 400000, "c%d" % i)
     waiting = [d for d in deliveries(b.h, channel="bad") if d["attempts"] == 0]
     assert len(waiting) > 10, "it is not sent more than it reads"
-    trouble(b.h, "bad", "it does not answer", 60)
+    await_last_error(b.h, "bad", "it does not answer", 60)
     b.as_usual()
     b.be_good()
     delivered(b.h, 40, channel="bad")
@@ -157,7 +157,7 @@ def test_one_that_forks_and_forks(home):
     b = Bad(home, "storm")
     lib.eventually(lambda: len(b.notes("storms")) > 3, 30, "a storm")
     b.as_usual()
-    trouble(b.h, "bad", "it does not answer")
+    await_last_error(b.h, "bad", "it does not answer")
     lib.eventually(lambda: len(b.starts()) > 1, 30, "the next start")
     b.be_good()
     b.as_usual()
@@ -253,7 +253,7 @@ def test_one_that_closes_its_input(home):
     b = Bad(home, "close input")
     delivered(b.h, 1, channel="bad")
     post(b.h, "bad", "y")
-    trouble(b.h, "bad", "it closed its input")
+    await_last_error(b.h, "bad", "it closed its input")
     b.as_usual()
     b.be_good()
     delivered(b.h, 2, channel="bad")
@@ -322,7 +322,7 @@ def test_one_whose_line_does_not_end(home):
 def test_one_whose_line_is_full_of_values(home):
     b = Bad(home, "values", timeout=20000)
     before = b.memory()
-    trouble(b.h, "bad", "more than 100000 values", 60)
+    await_last_error(b.h, "bad", "more than 100000 values", 60)
     assert b.memory() - before < 96 << 20
     delivered(b.h, 1, channel="bad")  # one bad line is forgiven
     assert len(b.starts()) == 1
@@ -450,7 +450,7 @@ for line in sys.stdin:
     if m.get("method") == "channel.configure":
         for text in odd:
             out.write(text.encode("utf-8", "surrogateescape") + b"\n")
-        for n in (0, 1, 5, 77, 2 ** 53, -1, 1.5, "x"):  # nobody asked
+        for n in (0, 1, 5, 77, 2 ** 53, -1, 1.5, "x"):  # answers to no request
             put(id=n, result={"ok": True, "delivery": "delivered"})
         for i, (method, params, code) in enumerate(asked):
             put(id="q%d" % i, method=method, params=params)
@@ -465,15 +465,15 @@ for line in sys.stdin:
 
 def test_odd_lines_are_answered_or_left_alone(home):
     h = host(home)
-    script, said = home.dir / "odd.py", home.dir / "said"
+    script, output = home.dir / "odd.py", home.dir / "said"
     script.write_text(ODD_PLUGIN)
     (home.dir / "odd.json").write_text(json.dumps([ODD, ASKED]))
-    plugin(h, "odd", sys.executable, script, home.dir / "odd.json", said)
+    plugin(h, "odd", sys.executable, script, home.dir / "odd.json", output)
     until(h, "odd", "ready")
     post(h, "odd", "x")
     delivered(h, 1)
     answers = {}
-    for line in said.read_text().splitlines():
+    for line in output.read_text().splitlines():
         m = json.loads(line)
         if "method" not in m:
             answers[m["id"]] = m

@@ -10,7 +10,7 @@ import time
 
 import lib
 from channel_lib import deliveries
-from plugin_lib import (Bad, nobody_left, plugin, processes, show, trouble,
+from plugin_lib import (Bad, nobody_left, plugin, processes, show, await_last_error,
                         until, shim)
 from skepd_lib import QUICK, Host, Refused, faults_bin, host
 
@@ -42,7 +42,7 @@ def test_a_command_that_cannot_be_started_leaves_no_zombie(home):
     assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     h = host(home)
     plugin(h, "none", "/no/such/program")
-    trouble(h, "none", "cannot start /no/such/program")
+    await_last_error(h, "none", "cannot start /no/such/program")
     lib.eventually(lambda: home.query(
         home.control, "SELECT count(*) FROM host_event WHERE kind = 'channel'"
         " AND body LIKE '%cannot start%'")[0][0] >= 2, 30, "another start")
@@ -54,10 +54,10 @@ def test_a_command_that_cannot_be_started_leaves_no_zombie(home):
 
 def test_every_word_of_a_command_is_passed_on(home):
     h = host(home)
-    said = home.dir / "said"
-    well(h, "long", "open(sys.argv[1], 'w').write(sys.argv[-1])", said,
+    output = home.dir / "said"
+    well(h, "long", "open(sys.argv[1], 'w').write(sys.argv[-1])", output,
          *["w%d" % i for i in range(400)])
-    lib.eventually(lambda: said.exists() and said.read_text() == "w399", 30,
+    lib.eventually(lambda: output.exists() and output.read_text() == "w399", 30,
                    "the last word")
     try:
         plugin(h, "huge", "/bin/true", "x" * (4 << 20))
@@ -81,7 +81,7 @@ def test_a_shim_ignores_the_signals_of_a_terminal(home):
 
 def test_nothing_is_told_that_was_meant_for_the_one_before(home):
     h = host(home)
-    said = home.dir / "said"
+    output = home.dir / "said"
     plugin(h, "p", sys.executable, "-c", PUT + r'''
 if not os.path.exists(sys.argv[1]):
     open(sys.argv[1], "w").close()
@@ -93,10 +93,10 @@ for line in sys.stdin:
     m = json.loads(line)
     open(sys.argv[1], "a").write(m["method"] + "\n")
     put(id=m.get("id"), result={})
-''', said)
+''', output)
     row = until(h, "p", "ready")
     assert row["starts"] == 2
-    assert said.read_text() == "channel.configure\n", said.read_text()
+    assert output.read_text() == "channel.configure\n", output.read_text()
     h.down()
 
 
@@ -107,7 +107,7 @@ def test_a_cursor_is_acknowledged_once_it_is_on_the_disk(home):
     if not faults_bin():
         lib.skip("needs a build with fault points")
     h = Host(home, QUICK, faults_bin()).start(fault="txn_before_commit:kill:60")
-    said = home.dir / "said"
+    output = home.dir / "said"
     plugin(h, "p", sys.executable, "-c", PUT + r'''
 def cursor(n):
     put(id="c%d" % n, method="channel.event", params={"event": "cursor",
@@ -122,20 +122,20 @@ for line in sys.stdin:
         n = int(m["id"][1:])
         open(sys.argv[1], "w").write("%d\n" % n)
         cursor(n + 1)
-''', said)
+''', output)
     h.process.wait(lib.HANG)
     lib.eventually(lambda: not list(home._survivors()), 30, "the plugin's end")
     [(kept,)] = home.query(home.control,
                            "SELECT cursor FROM channel WHERE name = 'p'")
-    assert json.loads(kept)["n"] >= int(said.read_text()) > 3, (
-        kept, said.read_text())
+    assert json.loads(kept)["n"] >= int(output.read_text()) > 3, (
+        kept, output.read_text())
 
 
 def test_trouble_is_over_when_it_is_ready_again(home):
     h = host(home)
     well(h, "p")
     os.kill(until(h, "p", "ready")["pid"], signal.SIGKILL)
-    trouble(h, "p", "it died by signal 9")
+    await_last_error(h, "p", "it died by signal 9")
     row = until(h, "p", "ready")
     assert (row["last_error"], row["starts"]) == (None, 2), row
     assert "it died by signal 9" in home.skep("channel", "logs", "p").out
@@ -151,7 +151,7 @@ def test_trouble_of_its_own_is_over_when_it_says_so(home):
         while not os.path.exists(sys.argv[1]):
             time.sleep(0.02)
         put(method="channel.status", params={"status": "ok"})''', go)
-    trouble(h, "p", "ill")
+    await_last_error(h, "p", "ill")
     go.touch()
     lib.eventually(lambda: show(h, "p")["last_error"] is None, 30, "better times")
     assert show(h, "p")["starts"] == 1

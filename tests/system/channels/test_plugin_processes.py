@@ -10,7 +10,7 @@ import time
 
 import lib
 from plugin_lib import (SCRIPT, Bad, delivered, marked, nobody_left, plugin,
-                        shim, show, trouble, until)
+                        shim, show, await_last_error, until)
 from skepd_lib import QUICK, Host, cgroups_of, faults_bin, host
 
 
@@ -137,7 +137,7 @@ def test_it_goes_when_skepd_goes(home):
 def test_it_goes_when_the_plugin_ends(home):
     e = Escape(home, "escape and die")
     e.h.call("POST", "/v1/deliveries", {"channel": "bad", "body": {"text": "x"}})
-    trouble(e.h, "bad", "it ended with status 3")
+    await_last_error(e.h, "bad", "it ended with status 3")
     e.be_good()
     delivered(e.h, 1, channel="bad")
     assert not lives(e.escaped), "before the next start"
@@ -147,7 +147,7 @@ def test_it_goes_when_the_plugin_ends(home):
 def test_it_goes_when_the_plugin_is_killed(home):
     e = Escape(home)
     os.kill(e.pid, signal.SIGKILL)
-    trouble(e.h, "bad", "it died by signal 9 (Killed)")
+    await_last_error(e.h, "bad", "it died by signal 9 (Killed)")
     e.all_exited()
     e.be_good()
     until(e.h, "bad", "ready")
@@ -189,7 +189,7 @@ def test_the_next_skepd_wakes_a_shim_that_was_stopped(home):
 def test_it_goes_when_the_shim_is_killed(home):
     e = Escape(home)
     os.kill(e.shim, signal.SIGKILL)
-    trouble(e.h, "bad", "its shim has exited")
+    await_last_error(e.h, "bad", "its shim has exited")
     e.all_exited()
     e.be_good()
     until(e.h, "bad", "ready")
@@ -254,8 +254,8 @@ def test_one_is_started_by_the_next_spawner(home):
     os.kill(s.spawner, signal.SIGKILL)
     row = until(s.h, "p", "ready")
     assert (row["starts"], len(s.began.read_text().split())) == (1, 1), row
-    said = home.skep("channel", "logs", "p").out
-    assert "the spawner ended before it was started" in said, said
+    output = home.skep("channel", "logs", "p").out
+    assert "the spawner ended before it was started" in output, output
     s.ends_well()
 
 
@@ -267,7 +267,7 @@ def test_one_whose_spawner_dies_with_the_fork_is_ended_and_started(home):
     h = Host(home, {"run": dict(QUICK["run"], prefork=0)}, faults_bin()).start(
         "skep-spawner/spawner_after_fork:kill")
     plugin(h, "p", sys.executable, SCRIPT, "good", place)
-    trouble(h, "p", "the spawner ended before it was started")
+    await_last_error(h, "p", "the spawner ended before it was started")
     ident = show(h, "p")["id"]
     h.kill()
     h.start()
@@ -302,7 +302,7 @@ def test_one_that_runs_away_is_caught(home):
     lib.eventually(lambda: len(e.notes("runs")) > 20, 30, "its run")
     before = len(e.notes("runs"))
     home.skep("channel", "disable", "bad")
-    gone(mine)  # who has proven that nobody is left
+    gone(mine)  # which has verified that no process is left
     runs = e.notes("runs")
     assert len(runs) > before, "it ran to the end"
     assert not any(lives(int(pid)) for pid in runs[-20:])

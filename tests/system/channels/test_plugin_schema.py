@@ -61,10 +61,10 @@ def check(home, pairs):
     (home.dir / "node_modules").symlink_to(where / "node_modules")
     script = home.dir / "validate.mjs"
     script.write_text((HERE / "acp_validate.mjs").read_text())
-    said = home.run("node", script, SCHEMA, input="".join(
+    output = home.run("node", script, SCHEMA, input="".join(
         json.dumps({"def": d, "value": v}) + "\n" for d, v in pairs)).out
     (home.dir / "node_modules").unlink()
-    return said.splitlines()
+    return output.splitlines()
 
 
 def recorded(path):
@@ -120,9 +120,9 @@ def talk(home):
     lib.eventually(lambda: '"channel.status", "params": {}}' in log.read_text(),
                    30, "a question")
     [reply] = (drop / "out").glob("*")
-    said = json.loads(reply.read_text())["params"]
-    assert said["routing"]["recipient_id"] == 'b"o\\b'
-    assert said["content"][0]["body"].rstrip("\n") == 'a "b"\n\tc\\d'
+    output = json.loads(reply.read_text())["params"]
+    assert output["routing"]["recipient_id"] == 'b"o\\b'
+    assert output["content"][0]["body"].rstrip("\n") == 'a "b"\n\tc\\d'
     for name in ("post", "drop", "talker"):
         h.call("POST", "/v1/channels/%s/disable" % name)
         lib.eventually(lambda: not marked(show(h, name)["id"]), 30, "its end")
@@ -131,8 +131,8 @@ def talk(home):
 
 
 def test_all_that_is_said_fits_the_schema(home):
-    said = talk(home)
-    seen = {(direction, name) for direction, name, _ in said}
+    output = talk(home)
+    seen = {(direction, name) for direction, name, _ in output}
     for direction, method in NAMES:
         assert (direction, NAMES[direction, method]) in seen, method
     for direction, name in (
@@ -144,7 +144,7 @@ def test_all_that_is_said_fits_the_schema(home):
         assert (direction, name) in seen, name
     # two messages are wrong on purpose, and skepd refused them: as a line of a
     # plugin, and as what it is
-    wrong = check(home, [(name, value) for _, name, value in said])
+    wrong = check(home, [(name, value) for _, name, value in output])
     assert len(wrong) == 4 and all("channel.receive" in w for w in wrong), wrong
 
 

@@ -169,9 +169,9 @@ for line in sys.stdin:
     answers = {m["request_id"]: json.loads(m["content"][0]["body"])
                for m in got if m.get("message_type") == "response"}
     assert answers["r1"]["data"]["channels"][0]["id"] == "7"
-    [said] = answers["r2"]["data"]["messages"]
-    assert (said["id"], said["role"], said["body"]) == ("m1", "user", "hello")
-    assert said["attachments"][0]["size"] == 3, said
+    [output] = answers["r2"]["data"]["messages"]
+    assert (output["id"], output["role"], output["body"]) == ("m1", "user", "hello")
+    assert output["attachments"][0]["size"] == 3, output
     assert answers["r4"]["error"]["code"] == "invalid_params"
     assert answers["r3"]["error"]["code"] == "method_not_found"
     rows = deliveries(h, state="delivered")
@@ -233,10 +233,10 @@ def test_a_receipt_comes_before_the_agent_is_done_and_events_are_noted(home):
                                      "paths": paths(home)},
         "command": [sys.executable, "-c", TELEGRAPH]})
 
-    def told():
+    def receipts():
         return lines(log) if log.exists() else []
     # each of the three twice, and each gets its receipt both times
-    got = lib.eventually(lambda: len(told()) == 6 and told(), 60, "six receipts")
+    got = lib.eventually(lambda: len(receipts()) == 6 and receipts(), 60, "six receipts")
     assert [m["params"]["event"] for m in got] == ["message.received"] * 6
     refs = [m["params"]["data"]["ref_id"] for m in got]
     assert refs == ["m1", "e-transcribed", "e-voiced"] * 2, refs
@@ -249,6 +249,6 @@ def test_a_receipt_comes_before_the_agent_is_done_and_events_are_noted(home):
         "type": "message.voiced", "ref_id": "m1", "data": {"n": 1}}
     lib.eventually(gate.parent.exists, 30, "the workspace")
     gate.touch()
-    lib.eventually(lambda: len(told()) == 7, 60, "the answer")
-    assert told()[6]["method"] == "channel.send"
+    lib.eventually(lambda: len(receipts()) == 7, 60, "the answer")
+    assert receipts()[6]["method"] == "channel.send"
     h.down()

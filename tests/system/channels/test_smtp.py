@@ -11,7 +11,7 @@ import threading
 import time
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import post, receiver, await_deliveries, webhook
 from skepd_lib import Refused, host
 from test_channel_tls import Authority
 
@@ -60,7 +60,7 @@ def send(h, to, channel="mail", **body):
 
 
 def sent(h, n):
-    settled(h, n, "delivered")
+    await_deliveries(h, n, "delivered")
 
 
 def test_a_mail_is_read_back_as_it_was_written(home):
@@ -122,10 +122,10 @@ def test_nothing_that_is_said_becomes_a_header_or_a_command(home):
            "<a@b> SIZE=1", "a@b:c"]
     for to in bad:
         send(h, to, text="x")
-    rows = settled(h, len(bad), "dead")
+    rows = await_deliveries(h, len(bad), "dead")
     assert all("is not a mail address" in d["detail"] for d in rows), rows
     h.call("POST", "/v1/deliveries", {"channel": "mail", "body": {"text": "x"}})
-    assert any("setting 'to'" in d["detail"] for d in settled(h, len(bad) + 1, "dead"))
+    assert any("setting 'to'" in d["detail"] for d in await_deliveries(h, len(bad) + 1, "dead"))
     send(h, "Ann Lee <ann@example.org>", text="with her name")
     sent(h, 3)
     assert s.mails()[-1]["to"] == ["ann@example.org"] and len(s.mails()) == 3
@@ -138,7 +138,7 @@ def test_the_same_mail_has_the_same_id_and_answers_name_theirs(home):
     h = host(home)
     channel(h, s)
     ident = send(h, "full@example.org", text="x")
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     ids = [email.message_from_bytes(base64.b64decode(m["bytes"]))["Message-ID"]
            for m in s.mails()]
     assert ids == ["<%s@example.org>" % ident] * 2 and d["attempts"] == 2
@@ -162,12 +162,12 @@ def test_the_servers_words_say_what_became_of_a_mail(home):
             "full": (3, 452, "no room"), "spam": (1, 554, "not here")}
     for who in want:
         send(h, who + "@example.org", text="x")
-    rows = {d["remote_status"]: d for d in settled(h, 4, "dead")}
+    rows = {d["remote_status"]: d for d in await_deliveries(h, 4, "dead")}
     for attempts, code, words in want.values():
         d = rows[code]
         assert d["attempts"] == attempts and words in d["detail"], d
     lost = send(h, "gone@example.org", text="x")
-    [d] = settled(h, 1, "unknown")
+    [d] = await_deliveries(h, 1, "unknown")
     assert d["id"] == lost and d["attempts"] == 1
     h.down()
     assert len(s.mails()) == 3 + 1 + 1
@@ -185,20 +185,20 @@ def test_starttls_may_be_wanted_and_a_password_changed(home):
     channel(h, s, "login", user="bot", password_file="mail.pass",
             ca_file=str(good.path), attempts=200)
     channel(h, s, "safe", tls="required", ca_file=str(good.path))
-    channel(h, s, "plain")  # the server wants STARTTLS, nobody told us
+    channel(h, s, "plain")  # the server requires STARTTLS, the settings do not
     channel(h, bare, "bare", tls="required")
     for name in ("safe", "plain", "bare"):
         send(h, "ann@example.org", name, text=name)
-    settled(h, 1, "delivered", channel="safe")
-    [d] = settled(h, 1, "dead", channel="plain")
+    await_deliveries(h, 1, "delivered", channel="safe")
+    [d] = await_deliveries(h, 1, "dead", channel="plain")
     assert d["remote_status"] == 530 and "STARTTLS" in d["detail"], d
-    [d] = settled(h, 1, "dead", channel="bare")
+    [d] = await_deliveries(h, 1, "dead", channel="bare")
     assert d["attempts"] == 2 and "STARTTLS" in d["detail"], d
     ident = send(h, "ann@example.org", "login", text="x")
     lib.eventually(lambda: "login" in (h.call("GET", "/v1/deliveries/" + ident)
                                        ["detail"] or ""), 30, "a refusal")
     secret.write_text("s3cret\n")
-    settled(h, 1, "delivered", channel="login")
+    await_deliveries(h, 1, "delivered", channel="login")
     assert [(m["secure"], m["login"]) for m in s.mails()] == [(True, False),
                                                              (True, True)]
     assert bare.mails == []
@@ -219,8 +219,8 @@ def test_mail_may_be_safe_from_the_start(home):
     channel(h, s, "stranger", ca_file=str(other.path))
     for name in ("yes", "stranger"):
         send(h, "ann@example.org", name, text="x")
-    settled(h, 1, "delivered", channel="yes")
-    [d] = settled(h, 1, "dead", channel="stranger")
+    await_deliveries(h, 1, "delivered", channel="yes")
+    [d] = await_deliveries(h, 1, "dead", channel="stranger")
     assert d["attempts"] == 2 and "certificate" in d["detail"], d
     assert [(m["secure"], m["login"]) for m in s.mails()] == [(True, True)]
     h.down()
@@ -249,16 +249,16 @@ class Bare:
         f = c.makefile("rwb")
         self.kept.append((c, f))
 
-        def say(text):
+        def reply(text):
             f.write(text.encode() + b"\r\n")
             f.flush()
-        say("220 here")
+        reply("220 here")
         for line in f:
             word = line[:4].upper()
             if word == b"DATA":
                 if self.stall == "before":
                     return
-                say("354 go on")
+                reply("354 go on")
                 if self.stall == "within":
                     return
                 text = [f.readline()]
@@ -269,11 +269,11 @@ class Bare:
                 if not answer:
                     c.shutdown(socket.SHUT_RDWR)
                     return
-                say(answer)
+                reply(answer)
             elif word == b"QUIT":
-                say("221 bye")
+                reply("221 bye")
             else:
-                say("250 fine")
+                reply("250 fine")
 
 
 def test_mail_is_sent_refused_and_unknown(home):
@@ -284,7 +284,7 @@ def test_mail_is_sent_refused_and_unknown(home):
         "server": m.url, "from": "skep@example.org",
         "backoff": 50, "inflight": 1, "subject": "grüße"}})
     first = post(h, "mail", "häuser", "ann@example.org")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert "To: ann@example.org" in m.mails[0] and first in m.mails[0]
     assert base64.b64encode("häuser".encode()).decode() in m.mails[0]
     assert "Subject: =?utf-8?B?" in m.mails[0]
@@ -293,20 +293,20 @@ def test_mail_is_sent_refused_and_unknown(home):
             "text": "twice", "attachments": [{
                 "name": 'a\r\n".txt', "type": "text/plain",
                 "base64": base64.b64encode(b"in a file").decode()}]}})
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     parts = list(email.message_from_string(m.mails[2]).walk())
     assert [(q.get_content_type(), q.get_filename()) for q in parts] == [
         ("multipart/mixed", None), ("text/plain", None),
         ("text/plain", 'a__".txt')]
     assert parts[2].get_payload(decode=True) == b"in a file"
     post(h, "mail", "never", "cat@example.org")
-    [d] = settled(h, 1, "dead")
+    [d] = await_deliveries(h, 1, "dead")
     assert d["remote_status"] == 554
     lost = post(h, "mail", "who knows", "dan@example.org")
-    [d] = settled(h, 1, "unknown")
+    [d] = await_deliveries(h, 1, "unknown")
     assert d["id"] == lost
     post(h, "mail", "x", "no address")
-    settled(h, 2, "dead")
+    await_deliveries(h, 2, "dead")
     h.down()
     assert len(m.mails) == 5
 
@@ -339,7 +339,7 @@ def disable(h):
 
 def sent_later(home, stall, size):
     h, m, ident = close_over(home, stall, disable, size)
-    # unknown until it is certain that nothing leaves any more
+    # unknown until it is certain that nothing more is sent
     lib.eventually(lambda: states(h, ident)[-2:] == ["unknown", "pending"],
                    10, "its way back")
     assert m.mails == []
@@ -347,7 +347,7 @@ def sent_later(home, stall, size):
     c.settimeout(10)
     assert b"\r\n.\r\n" not in f.read(), "half of it is no mail"
     h.call("POST", "/v1/channels/mail/enable")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     h.down()
     assert len(m.mails) == 1 and ident in m.mails[0]
 
@@ -362,7 +362,7 @@ def test_a_mail_that_was_cut_when_its_channel_closed_is_sent_later(home):
 
 def test_a_mail_that_had_left_when_its_channel_closed_stays_unknown(home):
     h, m, ident = close_over(home, "after", disable)
-    [d] = settled(h, 1, "unknown")
+    [d] = await_deliveries(h, 1, "unknown")
     h.call("POST", "/v1/channels/mail/enable")
     time.sleep(1)
     assert h.call("GET", "/v1/deliveries/" + ident)["state"] == "unknown"
@@ -381,16 +381,16 @@ def test_a_server_that_thinks_about_a_mail_holds_up_no_webhook(home):
     send(h, "ann@example.org", text="x")
     lib.eventually(lambda: m.mails, 30, "the mail")
     post(h, "web", "hello")
-    settled(h, 1, "delivered", channel="web")
+    await_deliveries(h, 1, "delivered", channel="web")
     assert gone.is_set() is False
     gone.set()
-    settled(h, 1, "delivered", channel="mail")
+    await_deliveries(h, 1, "delivered", channel="mail")
     h.down()
 
 
 def test_a_mail_that_had_not_left_when_skepd_went_is_sent_by_the_next(home):
     h, m, ident = close_over(home, "before", lambda h: h.down())
     h.start()
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     h.down()
     assert len(m.mails) == 1 and ident in m.mails[0]

@@ -3,7 +3,7 @@ a growing delay, delays no other, and goes on once its row can be changed."""
 import re
 
 import lib
-from channel_lib import deliveries, post, receiver, settled, webhook
+from channel_lib import deliveries, post, receiver, await_deliveries, webhook
 from skepd_lib import host
 
 NEVER = "http://127.0.0.1:9"
@@ -43,23 +43,23 @@ def orphans(home, n_bad, n_good):
 
 def test_an_orphan_that_cannot_be_changed_is_tried_less_and_less(home):
     h, [bad], good = orphans(home, 1, 3)
-    dead = settled(h, 3, "dead")
+    dead = await_deliveries(h, 3, "dead")
     assert {d["id"] for d in dead} == set(good)
     lib.eventually(lambda: len(reports(h, bad)) >= 2, what="two reports")
     delays = reports(h, bad)
     assert delays == [1000 << i for i in range(len(delays))], delays
     assert h.call("GET", "/v1/deliveries/" + bad)["state"] == "pending"
     cure(home)
-    settled(h, 4, "dead")
+    await_deliveries(h, 4, "dead")
     assert h.down() == 0
 
 
 def test_many_that_cannot_be_changed_delay_no_other(home):
     h, bad, good = orphans(home, 250, 250)
-    dead = settled(h, 250, "dead")
+    dead = await_deliveries(h, 250, "dead")
     assert {d["id"] for d in dead} == set(good)
     cure(home)
-    settled(h, 500, "dead")
+    await_deliveries(h, 500, "dead")
     assert h.down() == 0
 
 
@@ -78,7 +78,7 @@ def test_more_lost_ones_than_one_transaction_holds_do_not_hang_skepd(home):
     poison(home, "unknown")
     h.start()
     post(h, "other", "x")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     cure(home)
     lib.eventually(lambda: not deliveries(h, state="sending"), what="their change")
     assert len(bad) == len(deliveries(h, channel="web"))
@@ -99,12 +99,12 @@ def test_an_unknown_one_is_resolved_when_its_row_can_be_changed(home):
     h.start()
     webhook(h, "web", r.url)
     h.call("POST", "/v1/channels/web/resume", {})
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert r.ids() == [good]
     lib.eventually(lambda: "cannot resolve an unknown delivery" in h.log() and
                    bad in h.log(), what="a report")
     cure(home)
-    settled(h, 2, "delivered")
+    await_deliveries(h, 2, "delivered")
     assert sorted(r.ids()) == sorted([good, bad])
     assert h.down() == 0
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import lib
-from channel_lib import SECRET, echo, post, receiver, settled, sign, webhook
+from channel_lib import SECRET, echo, post, receiver, await_deliveries, sign, webhook
 from npm_lib import packages
 from skepd_lib import Connection, host
 
@@ -93,7 +93,7 @@ def test_the_reference_library_verifies_what_we_send(home):
     h = host(home)
     webhook(h, "web", r.url)
     post(h, "web", "grüße, 日本 \"'\\ \u2028 end")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     assert peer.verify(got[0]) == {"good": True}
     headers, body = got[0]
     assert not peer.verify((headers, body + b" "))["good"]
@@ -101,9 +101,9 @@ def test_the_reference_library_verifies_what_we_send(home):
     for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
         changed = {k: v + "0" if k.lower() == name else v for k, v in headers.items()}
         assert not peer.verify((changed, body))["good"], name
-    # two keys at once: whoever knows one of them is content
+    # two keys at once: a receiver that knows one of them accepts it
     keys(home, "whsec_" + OTHER, "whsec_" + SECRET)
-    lib.eventually(lambda: post(h, "web", "x") and settled(h, 1, "delivered") and
+    lib.eventually(lambda: post(h, "web", "x") and await_deliveries(h, 1, "delivered") and
                    peer.verify(got[-1], OTHER)["good"], 30, "the new key")
     assert peer.verify(got[-1], SECRET)["good"]
     h.down()
@@ -120,13 +120,13 @@ def test_what_the_reference_library_signs_comes_in(home):
     # the same again within the window: the same answer, no second turn
     status, again = come(home, signed("m1", now, body, good), body)
     assert status == 200 and not again["changed"] and again["id"] == first["id"]
-    # signed anew, as a sender that tries again does
+    # signed again, as a sender does when it retries
     later = peer.sign("m1", now + 1, body)
     status, again = come(home, signed("m1", now + 1, body, later), body)
     assert status == 200 and not again["changed"]
     assert come(home, signed("m2", now, body, peer.sign("m2", now, body, OTHER)),
                 body)[0] == 401
-    settled(h, 1, "pending")
+    await_deliveries(h, 1, "pending")
     assert len(h.call("GET", "/v1/inbound")["items"]) == 1
     h.down()
 
@@ -140,7 +140,7 @@ def test_a_pair_of_keys_needs_no_common_secret(home):
 
     def good():
         post(h, "web", "x")
-        settled(h, 1, "delivered")
+        await_deliveries(h, 1, "delivered")
         headers, body = got[-1]
         kind, signature = headers["webhook-signature"].split(",", 1)
         text = "%s.%s.%s" % (headers["webhook-id"], headers["webhook-timestamp"],
@@ -262,8 +262,8 @@ def test_a_secret_is_changed_while_messages_come(home):
 def test_a_channel_without_its_secret_says_what_to_do(home):
     h = host(home)
     h.call("PUT", "/v1/channels/web", {"kind": "webhook", "config": {}})
-    said = h.call("GET", "/v1/channels/web")["last_error"]
-    assert "channel-web.secret" in said and "skep channel enable web" in said, said
+    output = h.call("GET", "/v1/channels/web")["last_error"]
+    assert "channel-web.secret" in output and "skep channel enable web" in output, output
     body = body_of("x")
     assert come(home, signed("a", int(time.time()), body, "v1,AAAA"), body)[0] == 401
     keys_file = home.path / "credentials" / "channel-web.secret"
@@ -295,8 +295,8 @@ def test_only_a_friend_learns_that_a_channel_is_closed(home):
     assert come(home, right, body)[0] == 200
     h.call("POST", "/v1/channels/web/disable")
     assert seen_by_strangers("web") == nobody
-    status, said = come(home, right, body)
-    assert status == 503 and said["retry"] and "later" in said["detail"], said
+    status, output = come(home, right, body)
+    assert status == 503 and output["retry"] and "later" in output["detail"], output
     late = now - 101
     assert come(home, signed("b", late, body, sign(SECRET, "b", late, body)),
                 body)[0] == 401

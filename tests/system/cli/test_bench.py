@@ -60,13 +60,13 @@ def run_quick(home, name):
         return
     assert r.code == 0, r.out + r.err
     assert r.lines, "no metric"
-    said = set()
+    output = set()
     for line in r.lines:
         check_line(line, name)
-        said |= {line["metric"], "%s/%s" % (line["metric"], line["against"])}
+        output |= {line["metric"], "%s/%s" % (line["metric"], line["against"])}
     for metric in METRICS.get(name, []):
         # without bindfs there is less to compare with
-        assert metric in said or "bindfs" in metric, (metric, sorted(said))
+        assert metric in output or "bindfs" in metric, (metric, sorted(output))
     assert not list(home.dir.glob("skep-bench-*")), "it left files"
 
 

@@ -54,8 +54,8 @@ def test_a_chat_says_how_to_make_its_channel_again(home):
     h = host(home)
     echo(h)
     home.skep("channel", "rm", "local")
-    said = home.refused(66, "chat", "echo", input="x\n")
-    assert "skep channel add local pull" in said, said
+    error = home.refused(66, "chat", "echo", input="x\n")
+    assert "skep channel add local pull" in error, error
     home.skep("channel", "add", "local", "stdio")  # as it is called elsewhere
     assert home.skep("chat", "echo", input="x\n").out == "x\n"
     h.down()
@@ -190,9 +190,9 @@ def test_two_chats_in_one_session_get_their_own_answers(home):
         p.stdin.write(b"".join(b"%d.%d\n" % (i, n) for n in range(4)))
         p.stdin.close()
     for i, p in enumerate(chats):
-        said = p.stdout.read().split()
+        output = p.stdout.read().split()
         assert p.wait(lib.HANG) == 0
-        assert said == [b"%d.%d" % (i, n) for n in range(4)], said
+        assert output == [b"%d.%d" % (i, n) for n in range(4)], output
     assert len(h.call("GET", "/v1/sessions/slow")["items"]) == 1
     # places are used again
     home.skep("chat", "slow", input="x\n")

@@ -93,7 +93,7 @@ def check_readmes(home, changed=None, removed=None):
 def test_a_readme_begins_with_its_three_lines(home):
     r = check_readmes(home)
     assert r.code == 0, r.out
-    for name, old, new, said in (
+    for name, old, new, output in (
             ("one/README.md", "# one", "# on", "one/README.md:1: write the title"),
             ("one/README.md", "This directory", "It", "one/README.md:3: write"),
             ("two/README.md", "`one`", "`two`",
@@ -108,7 +108,7 @@ def test_a_readme_begins_with_its_three_lines(home):
             ("one/README.md", "a library.", "a" * 90, "one/README.md:3: is wider"),
             ("one/README.md", "Start with `a.h`.\n", "", "one/README.md: has fewer")):
         r = check_readmes(home, (name, old, new))
-        assert r.code == 1 and said in r.out, (said, r.out)
+        assert r.code == 1 and output in r.out, (output, r.out)
     r = check_readmes(home, removed="two/deep/README.md")
     assert "two/deep: has no README.md" in r.out
 

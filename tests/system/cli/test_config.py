@@ -18,8 +18,8 @@ def test_without_a_file_the_defaults_are_in_force(home):
 
 def test_a_broken_file_is_reported_with_line_and_column(home):
     write(home, '{\n  "log": {\n    "level": oops\n  }\n}')
-    said = home.refused(78, "config", "check")
-    assert "line 3, column " in said and "skep.json" in said
+    error = home.refused(78, "config", "check")
+    assert "line 3, column " in error and "skep.json" in error
 
 
 def test_a_broken_file_stops_every_command_before_a_database_is_made(home):
@@ -53,8 +53,8 @@ def test_an_unknown_key_is_a_warning_that_names_it(home):
 
 def test_a_wrong_value_is_named_with_what_is_allowed(home):
     write(home, '{"log": {"level": "loud"}}')
-    said = home.refused(78, "config", "check")
-    assert "log.level" in said and "debug|info|warn|error" in said
+    error = home.refused(78, "config", "check")
+    assert "log.level" in error and "debug|info|warn|error" in error
     write(home, '{"agent": {"diagnostics": "yes"}}')
     assert "agent.diagnostics" in home.refused(78, "config", "check")
 
@@ -98,7 +98,7 @@ def test_undefined_and_null_homes_count_as_unset(home):
 
 
 def test_a_broken_object_is_not_stored_as_text(home):
-    said = home.refused(64, "agent", "add", "a", "--driver", "exec", "--set",
+    error = home.refused(64, "agent", "add", "a", "--driver", "exec", "--set",
                         'config={"shell":')
-    assert "config: line 1, column 9" in said, said
+    assert "config: line 1, column 9" in error, error
     home.skep("agent", "add", "a", "--driver", "exec", "--set", "prompt=[x] y")

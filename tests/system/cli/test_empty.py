@@ -6,14 +6,17 @@ def lists(home):
     names = [c["name"] for c in home.skep("help", "--json").lines]
     more = {"namespace": ["a"], "snapshot": ["a"], "msg": ["a"], "vfs": ["a"]}
     return [name.split() + more.get(name.split()[0], [])
-            for name in names if name.endswith(" ls")] + [["ps", "--all"]]
+            for name in names if name.endswith(" ls")] + [
+        ["ps", "--all"], ["events"], ["session", "search", "x"],
+        ["vfs", "search", "a", "x"], ["vfs", "find", "a"],
+        ["diagnostic", "export"]]
 
 
 def test_an_empty_list_says_so(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("vfs", "mkdir", "a", "d")  # creates the database
     home.skep("vfs", "rm", "a", "d")
-    full = {("agent", "ls"), ("namespace", "ls")}
+    full = {("agent", "ls"), ("audit", "ls"), ("namespace", "ls")}
     seen = 0
     for words in lists(home):
         if tuple(words[:2]) in full:
@@ -38,8 +41,8 @@ def test_a_missing_default_agent_is_named(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("agent", "add", "b", "--driver", "script")
     home.skep("agent", "rm", "a")
-    said = home.refused(66, "session", "ls")
-    assert "no default agent" in said and "set b --default" in said, said
+    error = home.refused(66, "session", "ls")
+    assert "no default agent" in error and "set b --default" in error, error
     assert "agent 'b'" in home.skep("session", "ls", "-a", "b").err
     home.skep("agent", "rm", "b")
     assert "there are no agents" in home.refused(66, "session", "ls")

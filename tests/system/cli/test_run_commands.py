@@ -13,9 +13,9 @@ def test_wait_prints_the_answer_and_nothing_else(home):
                           '[ "$SKEP_ATTEMPT" = 2 ] || exit 75'})
     h.script("n", {"event": {"type": "note"}})
     assert home.skep("run", "m", "x", "--wait").out == "the answer\n"
-    said = home.skep("run", "e", "hello", "--wait", "--attempts", "2")
-    assert said.out == "2: hello\ntwo\n", said.out
-    assert said.err == "", said.err
+    output = home.skep("run", "e", "hello", "--wait", "--attempts", "2")
+    assert output.out == "2: hello\ntwo\n", output.out
+    assert output.err == "", output.err
     none = home.skep("run", "n", "x", "--wait")
     assert none.out == "" and "succeeded without an answer" in none.err
     assert home.skep("run", "m", "x", "-w", "--json").json["state"] == "succeeded"
@@ -32,8 +32,8 @@ def test_cancel_takes_several_runs_and_prints_how_they_ended(home):
     h.until(runs[0], "running")
     assert "nonsense" in home.refused(64, "cancel", runs[0], "nonsense")
     assert h.get(runs[0])["state"] == "running"
-    said = home.skep("cancel", *runs, over, "--wait").out
-    assert said == "".join("%s: %s\n" % x for x in (
+    output = home.skep("cancel", *runs, over, "--wait").out
+    assert output == "".join("%s: %s\n" % x for x in (
         (runs[0], "cancelled"), (runs[1], "cancelled"), (over, "succeeded")))
     shown = home.skep("show", runs[0], "--json").lines
     assert [c["state"] for c in shown if "verb" in c] == ["applied"], shown
@@ -65,8 +65,8 @@ def test_ps_lists_what_has_not_ended(home):
     rows = {r["id"]: r["state"] for r in home.skep("ps", "--json").lines}
     assert rows == {active: "running", queued: "queued"}
     assert home.skep("top").out.count("run_") == 1
-    said = home.refused(66, "ps", "--agent", "aa")
-    assert "there is no agent 'aa'; did you mean 'a'?" in said, said
+    error = home.refused(66, "ps", "--agent", "aa")
+    assert "there is no agent 'aa'; did you mean 'a'?" in error, error
     home.skep("agent", "rm", "b")
     assert ps("--all", "--agent", "b") == [over]
     home.skep("cancel", active, queued, "--wait")

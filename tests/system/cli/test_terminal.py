@@ -160,9 +160,9 @@ def test_what_deletes_data_asks_first(home):
     assert code == 75 and "session 's1' of agent 'a' permanently?" in out, out
     assert "nothing was deleted" in out
     code, out = on_terminal(home, "session", "rm", "s1", typed="y\n")
-    assert code == 0 and out.endswith("removed s1\n"), out
+    assert code == 0 and out.endswith("removed session s1\n"), out
     code, out = on_terminal(home, "session", "rm", "s2", "-y", typed="")
-    assert code == 0 and out == "removed s2\n", out
+    assert code == 0 and out == "removed session s2\n", out
     code, out = on_terminal(home, "agent", "rm", "a", "--purge", typed="\n")
     assert code == 75 and "agent 'a' with its sessions and files" in out, out
     assert home.skep("agent", "ls", "-q").out == "a\n"
@@ -174,8 +174,8 @@ def test_standard_input_from_a_terminal_is_announced(home):
     code, out = on_terminal(home, "vfs", "put", "a", "f", typed="hello\n\x04")
     assert code == 0 and "reading from standard input; Ctrl-D" in out, out
     assert home.skep("vfs", "cat", "a", "f").out == "hello\n"
-    said = home.skep("vfs", "put", "a", "f", input="from a pipe").err
-    assert "standard input" not in said
+    error = home.skep("vfs", "put", "a", "f", input="from a pipe").err
+    assert "standard input" not in error
 
 
 def test_characters_that_fall_between_two_writes_are_escaped(home):
@@ -198,8 +198,8 @@ def test_unknown_words_of_filters_are_refused_with_the_known_ones(home):
                        (["delivery", "ls", "--state", "open"], "discarded"),
                        (["inbound", "ls", "--state", "open"], "recorded"),
                        (["artifact", "ls", "--class", "x"], "named")):
-        said = home.refused(64, *args)
-        assert word in said and args[-2] in said, said
+        error = home.refused(64, *args)
+        assert word in error and args[-2] in error, error
 
 
 def test_an_export_on_a_terminal_is_only_the_export(home):

@@ -37,11 +37,11 @@ def test_down_names_what_it_waits_for_and_up_waits_for_down(home):
     h.script("a", {"await_message": True})
     run = h.submit("a")
     h.until(run, "running")
-    down, said = start(home, "down")
+    down, output = start(home, "down")
     lib.eventually(lambda: "skepd waits for 1 active run; 'skep down --now' "
-                   "stops it\n" in said(), 20, "a word of down")
-    up, said = start(home, "up")
-    lib.eventually(lambda: "skepd is stopping; waiting for it\n" in said(), 20,
+                   "stops it\n" in output(), 20, "a word of down")
+    up, output = start(home, "up")
+    lib.eventually(lambda: "skepd is stopping; waiting for it\n" in output(), 20,
                    "a word of up")
     home.skep("send", run, "go on")
     assert down.communicate(timeout=lib.HANG)[0] == "skepd has stopped\n"

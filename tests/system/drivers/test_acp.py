@@ -10,10 +10,10 @@ from worker_lib import Supervisor, Worker, failed, ok, run_id
 AGENT = lib.seen_in_a_sandbox(pathlib.Path(__file__).resolve().parents[1] / "support" / "acp_agent.py")
 
 
-def acp(home, steps, sup=None, can="", n=1, env=None, config=None, told=None,
+def acp(home, steps, sup=None, can="", n=1, env=None, config=None, start=None,
         **more):
-    """A run with these steps, or with a text, as its prompt; `told` is what its
-    worker is told besides."""
+    """A run with these steps, or with a text, as its prompt; `start` is added
+    to its start message."""
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     steps = steps if isinstance(steps, str) else json.dumps(steps)
@@ -23,7 +23,7 @@ def acp(home, steps, sup=None, can="", n=1, env=None, config=None, told=None,
     work = home.dir / "work"
     work.mkdir(exist_ok=True)
     more.setdefault("workspace", str(work))
-    more.update(told or {})
+    more.update(start or {})
     return Worker(sup or Supervisor(home), "acp", config, n=n, prompt=steps,
                   **more)
 
@@ -237,12 +237,12 @@ def test_pictures_go_along_to_agents_that_take_them(home):
     for n, (can, kinds) in enumerate((
             ("", ["text"]), ("image", ["text", "image"]),
             ("image audio", ["text", "image", "audio"]))):
-        ok(acp(home, text, sup, n=n + 1, can=can, told=dict(
+        ok(acp(home, text, sup, n=n + 1, can=can, start=dict(
             {"sandbox": box} if n == 2 else {}, home=str(home.path))))
-        said = [m["params"]["prompt"] for k, m in heard(home)
+        output = [m["params"]["prompt"] for k, m in heard(home)
                 if k == "session/prompt"][-1]
-        assert [b["type"] for b in said] == kinds, said
-        assert said[0]["text"] == text, said
-    assert said[1] == {"type": "image", "mimeType": "image/png",
-                       "data": base64.b64encode(b"\x89PNG\0").decode()}, said
-    assert base64.b64decode(said[2]["data"]) == b"RIFF"
+        assert [b["type"] for b in output] == kinds, output
+        assert output[0]["text"] == text, output
+    assert output[1] == {"type": "image", "mimeType": "image/png",
+                       "data": base64.b64encode(b"\x89PNG\0").decode()}, output
+    assert base64.b64decode(output[2]["data"]) == b"RIFF"

@@ -32,7 +32,7 @@ def write(path, content):
     return call("fs/write_text_file", path=path, content=content)
 
 
-def said(w):
+def tool_results(w):
     return [json.loads(line) for line in "".join(texts(w)).splitlines()]
 
 
@@ -49,7 +49,7 @@ def files(home, mode):
         call("terminal/wait_for_exit", terminalId="$last"),
         call("terminal/output", terminalId="$last")], workspace_mode=mode)
     ok(w)
-    got = said(w)
+    got = tool_results(w)
     assert got[0] == {}, got
     assert [g["content"] for g in got[1:5]] == [
         "one\ntwo\nthree\nfour\n", "two\nthree\n", "", ""], got
@@ -85,7 +85,7 @@ def test_nothing_outside_is_read_or_written(home):
             + [write(p, "x") for p in bad[:-1]]
             + [call("fs/write_text_file", path=str(work / "a"))])
     ok(w)
-    assert all("code" in g for g in said(w)), said(w)
+    assert all("code" in g for g in tool_results(w)), tool_results(w)
     assert (home.dir / "secret").read_text() == "secret"
     assert not (home.dir / "worker").exists()
 
@@ -99,7 +99,7 @@ def test_a_rule_that_denies_wins_over_a_direct_request(home):
                                     "deny": ["edit:*.lock", "read:*.pem",
                                              "execute:sudo *"]}})
     ok(w)
-    got = said(w)
+    got = tool_results(w)
     assert "denies" in got[0]["message"] and got[1] == {}, got
     assert "denies" in got[2]["message"] and "denies" in got[3]["message"], got
 
@@ -121,15 +121,15 @@ def test_a_terminal_keeps_the_end_of_its_output_and_can_be_killed(home):
         call("terminal/create", command="no-such-command"),
         call("terminal/create", command="sleep", args=[mark])])
     ok(w)
-    got = said(w)
+    got = tool_results(w)
     assert got[1] == {"exitCode": 3, "signal": None}, got
     assert got[2]["truncated"] and len(got[2]["output"].encode()) <= 6, got
     assert got[2]["exitStatus"]["exitCode"] == 3
     assert got[3] == {} and got[4]["code"] == -32002, got
     assert got[7] == {"exitCode": None, "signal": "SIGKILL"}, got
     assert "command" in got[8]["message"], got
-    results = [b for _, b in w.events("tool_result")]
-    assert results[0]["command"].startswith("sh -c") and len(results) == 3
+    stored = [b for _, b in w.events("tool_result")]
+    assert stored[0]["command"].startswith("sh -c") and len(stored) == 3
     assert not marked(mark), "processes are left"
 
 
@@ -145,6 +145,6 @@ def test_an_agent_in_a_vfs_cannot_write_to_the_host(home):
         call("terminal/output", terminalId="$last")],
         workspace_mode="vfs-scratch")
     ok(w)
-    assert said(w)[2]["output"] == "new\n", said(w)
+    assert tool_results(w)[2]["output"] == "new\n", tool_results(w)
     assert (work / "old.txt").read_text() == "old"
     assert sorted(p.name for p in pathlib.Path(work).iterdir()) == ["old.txt"]

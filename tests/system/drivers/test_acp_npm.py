@@ -96,9 +96,9 @@ def test_all_that_is_sent_fits_the_published_schema(home):
     shutil.copy(HERE / "acp_validate.mjs", where)
     text = "".join(json.dumps({"def": d, "value": v}) + "\n"
                    for d, v in lines + [("InitializeRequest", {})])
-    said = home.run("node", where / "acp_validate.mjs", where / SCHEMA,
+    output = home.run("node", where / "acp_validate.mjs", where / SCHEMA,
                     input=text).out.splitlines()
-    assert len(said) == 1 and said[0].startswith("InitializeRequest: {}"), said
+    assert len(output) == 1 and output[0].startswith("InitializeRequest: {}"), output
 
 
 # -- the SDK
@@ -130,7 +130,7 @@ class Example:
         where = packages("@agentclientprotocol/sdk@1", "zod@4")
         example = where / ("node_modules/@agentclientprotocol/sdk/dist/"
                            "examples/agent.js")
-        assert example.exists(), "the example is not in the package any more"
+        assert example.exists(), "the package no longer has the example"
         (home.dir / "work").mkdir()
         self.home, self.sup, self.n = home, Supervisor(home), 0
         self.command = ["node", str(example)]

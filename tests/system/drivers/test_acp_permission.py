@@ -1,5 +1,5 @@
 """What an ACP agent may do: rules, questions to people, answers that are used
-once, whoever dies in between."""
+once, whichever process dies in between."""
 import json
 import os
 import signal
@@ -60,6 +60,39 @@ def test_rules_answer_without_a_person(home):
     ruled = [(b["decision"], b["rule"]) for _, b in w.events("approval")]
     assert ruled == [("allow", "execute:git *"), ("deny", "execute:*push*"),
                      ("deny", "the default")], ruled
+
+
+def test_rules_apply_to_commands_of_any_length(home):
+    """A command over 64 KiB was judged by the title that the agent gave it."""
+    long = {"call": "session/request_permission", "params": {
+        "toolCall": {"toolCallId": "c", "title": "ls", "kind": "execute",
+                     "rawInput": {"command": ["git", "x" * 70_000, "push"]}},
+        "options": OPTIONS}}
+    own = {"call": "terminal/create", "params": {
+        "command": "touch", "args": ["made", "x" * 70_000, "push"]}}
+    w = acp(home, [long, own], config={"permissions": {
+        "allow": ["execute:ls", "execute:touch"], "deny": ["execute:*push"]}})
+    ok(w)
+    assert outcomes(home) == [{"outcome": "selected", "optionId": "no"}]
+    refused = [m["error"]["message"] for k, m in heard(home)
+               if not k and "error" in m]
+    assert len(refused) == 1 and "execute:*push" in refused[0], refused
+
+
+def test_a_question_says_that_its_input_is_not_shown(home):
+    d = hosted(home, rules={"default": "ask"})
+    run = d.submit("a", json.dumps([ask("x" * 70_000), {
+        "call": "terminal/create", "params": {
+            "command": "true", "args": ["y" * 70_000]}}]))
+    for _ in range(2):
+        q = one_open(d)
+        detail = json.loads(q["detail"]) if isinstance(q["detail"], str) \
+            else q["detail"]
+        assert detail["truncated"] is True and "input" not in detail, detail
+        assert len(q["title"]) <= 1000 and q["title"].endswith("\u2026")
+        d.call("POST", "/v1/approvals/" + q["id"], {"allow": False})
+    d.until(run)
+    assert d.down() == 0
 
 
 def test_a_person_chooses_an_option_and_always_is_for_the_session(home):

@@ -16,8 +16,8 @@ from skepd_lib import Host
 def node_version():
     if not shutil.which("node"):
         lib.skip("node is needed")
-    said = subprocess.run(["node", "--version"], capture_output=True, text=True)
-    return int(re.match(r"v(\d+)", said.stdout).group(1))
+    output = subprocess.run(["node", "--version"], capture_output=True, text=True)
+    return int(re.match(r"v(\d+)", output.stdout).group(1))
 
 
 def directories(package, node):

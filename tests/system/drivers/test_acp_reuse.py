@@ -45,7 +45,7 @@ def workers(h, agent="a"):
     return [b["pid"] for _, kind, b in h.events(agent) if kind == "run_started"]
 
 
-def said(home, agent="a"):
+def stored_texts(home, agent="a"):
     return [t for (t,) in home.query(
         home.agent_db(agent), "SELECT text FROM part WHERE kind = 'text' "
         "ORDER BY pos, idx")]
@@ -86,9 +86,9 @@ def test_the_next_run_goes_on_in_the_same_process(home):
     assert a == b == c, workers(h)
     assert methods(home) == ["initialize", "session/new"] + [
         "session/prompt"] * 3, methods(home)
-    assert said(home) == ["turn %d, you said %s" % (i + 1, w) for i, w in
+    assert stored_texts(home) == ["turn %d, you said %s" % (i + 1, w) for i, w in
                           enumerate(("one", "two", "three"))]
-    assert h.moves(second)[-1] == ("succeeded", "completed")
+    assert h.transitions(second)[-1] == ("succeeded", "completed")
     until_idle(h)
     bye(h)
 
@@ -150,7 +150,7 @@ def test_cancel_in_a_kept_process_ends_it(home):
     (one,) = until_idle(h)
     run = h.submit("a", json.dumps([{"say": "begun"}, {"sleep": 60}]),
                    session="s")
-    lib.eventually(lambda: "begun" in said(home), what="the turn")
+    lib.eventually(lambda: "begun" in stored_texts(home), what="the turn")
     h.cancel(run)
     assert h.until(run)["state"] == "cancelled"
     assert "session/cancel" in methods(home)
@@ -158,7 +158,7 @@ def test_cancel_in_a_kept_process_ends_it(home):
     assert len(set(workers(h))) == 1
     assert not rows(home)
     go(h, "after")
-    assert said(home)[-1] == "turn 3, you said after", said(home)
+    assert stored_texts(home)[-1] == "turn 3, you said after", stored_texts(home)
     until_idle(h)
     bye(h)
 
@@ -182,7 +182,7 @@ def test_an_idle_worker_that_is_killed_is_missed_by_nobody(home):
     until_idle(h, 0)
     assert not alive(one["pid"])
     go(h, "three")
-    assert said(home)[-1] == "turn 3, you said three", said(home)
+    assert stored_texts(home)[-1] == "turn 3, you said three", stored_texts(home)
     until_idle(h)
     bye(h)
 
@@ -209,7 +209,7 @@ def test_a_new_supervisor_finds_idle_workers_again(home):
     go(h, "three")
     assert set(workers(h)) == {one["pid"]}, workers(h)
     assert methods(home).count("initialize") == 1
-    # one that goes while nobody looks
+    # one that exits unobserved
     (one,) = until_idle(h)
     h.kill()
     os.kill(one["pid"], signal.SIGKILL)
@@ -228,7 +228,7 @@ def test_a_supervisor_that_dies_in_a_later_run_finds_it_in_its_tree(home):
     (one,) = until_idle(h)
     slow = json.dumps([{"say": "begun"}, {"wait": "go"}])
     run = h.submit("a", slow, session="s")
-    lib.eventually(lambda: "begun" in said(home), what="the turn")
+    lib.eventually(lambda: "begun" in stored_texts(home), what="the turn")
     h.kill()
     h.start()
     assert h.get(run)["state"] == "running"
@@ -264,7 +264,7 @@ def test_cancel_of_a_run_that_is_over_ends_what_it_kept(home):
     run = go(h)
     (one,) = until_idle(h)
     r = h.cancel(run)
-    assert not r["changed"] and "kept" in r["note"], r
+    assert not r["changed"] and "idle agent" in r["note"], r
     until_idle(h, 0)
     assert not alive(one["pid"]) and h.get(run)["state"] == "succeeded"
     bye(h)
@@ -305,7 +305,7 @@ def test_a_session_that_was_rewound_begins_a_new_one_of_the_agents(home):
     assert len(set(workers(h))) == 1, "in the same process"
     assert methods(home).count("session/new") == 2, methods(home)
     assert methods(home).count("initialize") == 1
-    assert said(home)[-1] == "turn 1, you said two", said(home)
+    assert stored_texts(home)[-1] == "turn 1, you said two", stored_texts(home)
     until_idle(h)
     bye(h)
 
@@ -343,7 +343,7 @@ def test_in_a_mount_and_a_sandbox_too(home):
     steps = [{"call": "fs/read_text_file", "params": {
         "path": "/mnt/workspace/a.txt"}}]
     go(h, json.dumps(steps))
-    assert "kept" in said(home)[-1], said(home)
+    assert "kept" in stored_texts(home)[-1], stored_texts(home)
     assert len(set(workers(h))) == 1
     assert home.query(home.control, "SELECT count(*) FROM sandbox") == [(1,)]
     until_idle(h)

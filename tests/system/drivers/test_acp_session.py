@@ -4,7 +4,7 @@ import json
 import lib
 from skepd_lib import finish, host
 from test_acp import heard, methods
-from test_acp_reuse import bye, go, keep, said, until_idle
+from test_acp_reuse import bye, go, keep, stored_texts, until_idle
 
 
 def opened(home):
@@ -23,7 +23,7 @@ def test_a_fork_has_a_session_of_the_agents_own(home):
     go(h, "four", session="t")
     assert opened(home) == [("session/new", None), ("session/new", None),
                             ("session/load", "s-1"), ("session/load", "s-2")]
-    assert said(home) == ["turn 1, you said one", "turn 2, you said three",
+    assert stored_texts(home) == ["turn 1, you said one", "turn 2, you said three",
                           "turn 1, you said two", "turn 2, you said four"]
     assert h.down() == 0
 
@@ -39,7 +39,7 @@ def test_a_fork_leaves_what_is_kept_to_its_base(home):
     until_idle(h, 2)
     assert opened(home) == [("session/new", None), ("session/new", None)]
     assert methods(home).count("initialize") == 2
-    assert said(home)[:2] == ["turn 1, you said one", "turn 2, you said three"]
+    assert stored_texts(home)[:2] == ["turn 1, you said one", "turn 2, you said three"]
     h.call("POST", "/v1/stop", {"intent": "down"})
     assert h.process.wait(lib.HANG) == 0
 
@@ -51,7 +51,7 @@ def test_a_session_that_was_rewound_begins_anew(home):
     h.call("POST", "/v1/sessions/a/s/rewind", {"seq": 1})
     go(h, "two")
     assert opened(home) == [("session/new", None), ("session/new", None)]
-    assert said(home)[-1] == "turn 1, you said two", said(home)
+    assert stored_texts(home)[-1] == "turn 1, you said two", stored_texts(home)
     finish(h)
 
 

@@ -66,8 +66,8 @@ def test_a_name_with_dots_sets_the_inner_member(home):
          "limits": {"memory": "1G"}}
     for word in ("config.=1", "config..a=1", ".a=1", "."):
         home.refused(64, "agent", "set", "a", "--set", word)
-    said = home.refused(65, "agent", "set", "a", "--set", "config.exec.a=1")
-    assert "exec is not an object" in said, said
+    error = home.refused(65, "agent", "set", "a", "--set", "config.exec.a=1")
+    assert "exec is not an object" in error, error
 
 
 def test_unknown_members_are_rejected(home):
@@ -81,13 +81,13 @@ def test_unknown_members_are_rejected(home):
                             ("memory", "'limits.memory'"),
                             ("zzzzzzz", "'x-'")):
             for verb, agent in (("add", "b"), ("set", "a")):
-                said = home.refused(65, "agent", verb, agent, "--set",
+                error = home.refused(65, "agent", verb, agent, "--set",
                                     name + "=1", *(["--driver", "exec"]
                                                    if verb == "add" else []))
-                assert "'%s'" % name in said and meant in said, said
-            said = home.refused(65, "agent", "add", "b", "--from", "-", "--driver",
+                assert "'%s'" % name in error and meant in error, error
+            error = home.refused(65, "agent", "add", "b", "--from", "-", "--driver",
                                 "exec", input=json.dumps({name: 1}))
-            assert "'%s'" % name in said and meant in said, said
+            assert "'%s'" % name in error and meant in error, error
     try:
         d.agent("b", "exec", netwrok="none")
         assert False, "accepted"
@@ -168,8 +168,8 @@ def test_what_a_file_says_cannot_be_set_by_command(home):
     d.mkdir()
     (d / "prompt.md").write_text("from the file")
     home.skep("agent", "set", "a", "--model", "m")
-    said = home.refused(65, "agent", "set", "a", "--prompt", "mine")
-    assert str(d) in said
+    error = home.refused(65, "agent", "set", "a", "--prompt", "mine")
+    assert str(d) in error
     r = home.skep("agent", "show", "a", "--json").json
     assert (r["prompt"], r["model"]) == ("from the file", "m")
 
@@ -215,7 +215,7 @@ def test_an_unknown_member_in_a_file_is_refused_as_everywhere(home):
 
 def test_a_setting_that_the_driver_lacks_is_refused(home):
     """When the definition is stored, not by its first run."""
-    words = "exec: unknown setting 'shel'; did you mean 'shell'?"
+    words = "config: unknown setting 'shel' of driver exec; did you mean 'shell'?"
     bad = {"shel": "true"}
     assert words in home.refused(65, "agent", "add", "a", "--driver", "exec",
                                  "--set", "config.shel=true")
@@ -223,7 +223,7 @@ def test_a_setting_that_the_driver_lacks_is_refused(home):
     home.skep("agent", "add", "b", "--driver", "exec", "--", "true")
     assert words in home.refused(65, "agent", "set", "b", "--set",
                                  "config.shel=true")
-    assert "chat: unknown setting 'command'" in home.refused(
+    assert "unknown setting 'command' of driver chat" in home.refused(
         65, "agent", "set", "b", "--driver", "chat")
     h = Host(home).start()
     try:
@@ -233,11 +233,46 @@ def test_a_setting_that_the_driver_lacks_is_refused(home):
         assert e.status == 422 and words in str(e), e
     assert words in home.refused(65, "agent", "add", "a", "--driver", "exec",
                                  "--set", "config.shel=true")
-    said = home.refused(66, "run", "bb", "x")
-    assert "there is no agent 'bb'; did you mean 'b'?" in said, said
+    error = home.refused(66, "run", "bb", "x")
+    assert "there is no agent 'bb'; did you mean 'b'?" in error, error
     assert "did you mean exec?" in home.refused(64, "agent", "add", "a",
                                                 "--driver", "exce")
     finish(h)
+
+
+def test_a_value_that_the_driver_cannot_use_is_refused(home):
+    """The error names the member, the value and what is valid."""
+    bad = {
+        "exec": (("stdin=tape", '"tape"; it must be one of lines|once|text|none'),
+                 ("shell=5", "config.shell is 5; it must be a string"),
+                 ("context=1001", "1001; it must be a whole number from 0 to 1000"),
+                 ("context=1.5", "1.5; it must be a whole number"),
+                 ("command=ls", "config.command must be a list of strings"),
+                 ("env=[]", "config.env must be an object whose values are strings"),
+                 ("pass=[1]", "config.pass must be a list of strings")),
+        "acp": (("mcp=yes", '"yes"; it must be true or false'),
+                ("idle_ms=-1", "-1; it must be a whole number from 0 to 86400000"),
+                ("options=[]", "a list; it must be an object")),
+        "chat": (("endpoint=host", '"host"; it must be a URL'),
+                 ("api=soap", "it must be one of chat|responses"),
+                 ("max_cost=-1", "it must be a number, at least 0"),
+                 ("tool_output=1", "it must be a whole number, at least 1024")),
+        "script": (("steps={}", "an object; it must be a list"),)}
+    home.skep("agent", "add", "ok", "--driver", "exec", "--", "true")
+    before = home.skep("agent", "show", "ok", "--json").json
+    for driver, rows in bad.items():
+        for pair, why in rows:
+            said = home.refused(65, "agent", "add", "x", "--driver", driver,
+                                "--set", "config." + pair)
+            assert why in said and pair.split("=")[0] in said, (pair, said)
+    home.refused(65, "agent", "set", "ok", "--set", "config.stdin=tape")
+    assert home.skep("agent", "show", "ok", "--json").json == before
+    assert home.skep("agent", "ls", "--quiet").out.split() == ["ok"]
+    for driver, hint in (("exec", "-- COMMAND"), ("chat", "--endpoint URL"),
+                         ("chat", "--model MODEL")):
+        home.skep("agent", "rm", "y", code=None)
+        said = home.skep("agent", "add", "y", "--driver", driver).out
+        assert "skep agent set y " + hint in said, said
 
 
 def test_every_driver_has_a_test(home):
@@ -262,22 +297,22 @@ def test_every_driver_has_a_test(home):
     assert "step 2" in bad["steps"][1], bad
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = "http://127.0.0.1:%d/v1" % server.getsockname()[1]
-        said = check(0, "chat", {"endpoint": url}, model="m")
-        assert said["endpoint"] == (
-            "ok", "connected to %s/chat/completions" % url), said
-    said = check(1, "chat", {"endpoint": url}, model="m")
-    assert said["settings"] == ("ok", "m") and \
-        said["endpoint"][0] == "failed", said
-    said = check(1, "chat", {"endpoint": url})
-    assert "no model is set" in said["settings"][1], said
+        output = check(0, "chat", {"endpoint": url}, model="m")
+        assert output["endpoint"] == (
+            "ok", "connected to %s/chat/completions" % url), output
+    output = check(1, "chat", {"endpoint": url}, model="m")
+    assert output["settings"] == ("ok", "m") and \
+        output["endpoint"][0] == "failed", output
+    output = check(1, "chat", {"endpoint": url})
+    assert "no model is set" in output["settings"][1], output
 
 
 def test_a_secret_in_a_definition_is_refused(home):
     home.skep("agent", "add", "a", "--driver", "chat")
     before = home.skep("agent", "show", "a").out
-    said = home.refused(65, "agent", "set", "a", "--set",
+    error = home.refused(65, "agent", "set", "a", "--set",
                         'config.endpoint={"api_key":"sk-123"}')
-    assert "credentials/" in said and "sk-123" not in said
+    assert "credentials/" in error and "sk-123" not in error
     assert home.skep("agent", "show", "a").out == before
 
 
@@ -294,15 +329,15 @@ def test_a_secret_is_refused_on_every_way_into_a_definition(home):
         d = home.path / "agents" / ("f%d" % i)
         d.mkdir()
         (d / "agent.json").write_text(json.dumps(dict(leak, driver="exec")))
-        said = home.skep("agent", "ls").err
-        assert "f%d/agent.json" % i in said and "sekrit-77" not in said, said
+        error = home.skep("agent", "ls").err
+        assert "f%d/agent.json" % i in error and "sekrit-77" not in error, error
         (d / "agent.json").unlink()
     home.skep("up")
     for leak in LEAKS:
-        said = home.refused(65, "agent", "set", "a", "--from", "-",
+        error = home.refused(65, "agent", "set", "a", "--from", "-",
                             input=json.dumps(leak))
-        assert "credentials/" in said and "sekrit-77" not in said, said
-        assert "environment" in said, said  # the other right way
+        assert "credentials/" in error and "sekrit-77" not in error, error
+        assert "environment" in error, error  # the other right way
     home.skep("down")
     for path in home.path.rglob("*"):
         if path.is_file():
@@ -343,8 +378,8 @@ def test_names_that_are_not_names_change_nothing(home):
     for name in bad:
         if isinstance(name, str) and len(name) > 100_000:
             continue  # over the kernel's limit for one argument
-        said = home.refused(64, "agent", "add", "--driver", "script", "--", name)
-        assert "\n" not in said[:-1] and len(said) < 500
+        error = home.refused(64, "agent", "add", "--driver", "script", "--", name)
+        assert "\n" not in error[:-1] and len(error) < 500
     assert not home.path.exists()
 
 

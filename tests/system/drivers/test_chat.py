@@ -210,8 +210,8 @@ def test_what_does_not_fit_is_summed_up(home):
     row = run(d, "second question")
     assert row["state"] == "succeeded", row
     assert "compaction" in kinds(d, row["id"])
-    said = json.dumps(m.messages())
-    assert "SHORT" in said and "first question" not in said, said
+    output = json.dumps(m.messages())
+    assert "SHORT" in output and "first question" not in output, output
     assert m.messages()[-1]["content"] == "second question"
     m.replies.append(full)
     row = run(d, "third")
@@ -469,7 +469,7 @@ def test_the_stock_client_understands_the_same_server(home):
             lib.skip("npm cannot install openai")
     (d / "client.mjs").write_text(CLIENT)
     m = Mock(home, text("hello there"), VARIANTS["pieces"] + ["[DONE]"])
-    said = [json.loads(home.run("node", d / "client.mjs", m.url).out)
+    seen = [json.loads(home.run("node", d / "client.mjs", m.url).out)
             for _ in range(2)]
-    assert said[0]["text"] == "hello there"
-    assert said[1]["calls"] == [{"name": "write_file", "args": ARGS}], said
+    assert seen[0]["text"] == "hello there"
+    assert seen[1]["calls"] == [{"name": "write_file", "args": ARGS}], seen

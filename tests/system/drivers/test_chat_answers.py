@@ -262,7 +262,7 @@ def streamed(words, size):
         chunk(finish="stop"), "[DONE]"]
 
 
-def said(home, agent):
+def stored_parts(home, agent):
     return [p[:2] + p[3:4] for p in parts(home, agent)]
 
 
@@ -271,7 +271,7 @@ def test_a_closing_tag_alone_makes_what_is_before_it_reasoning(home):
              text("more"))
     d = chat(home, m, "t")
     assert run(d, agent="t")["state"] == "succeeded"
-    assert said(home, "t") == [("reasoning", "done", "a < b\n"),
+    assert stored_parts(home, "t") == [("reasoning", "done", "a < b\n"),
                                ("text", "done", "The answer: </b>")]
     assert run(d, "next", agent="t")["state"] == "succeeded"
     assert m.messages()[1] == {"role": "assistant",
@@ -288,15 +288,15 @@ def test_a_closing_tag_alone_makes_what_is_before_it_reasoning(home):
                     response(message("output_text", words))])
     d = chat(home, m, "o", config={"api": "responses"})
     assert run(d, agent="o")["state"] == "succeeded"
-    assert said(home, "o") == [("reasoning", "done", "only this"),
-                               ("text", "done", "")], said(home, "o")
+    assert stored_parts(home, "o") == [("reasoning", "done", "only this"),
+                               ("text", "done", "")], stored_parts(home, "o")
     m = Mock(home, thought("reasoning_content", "first") +
              streamed("second</think>third", 4))
     d = chat(home, m, "b")
     assert run(d, agent="b")["state"] == "succeeded"
-    assert said(home, "b") == [
+    assert stored_parts(home, "b") == [
         ("reasoning", "done", "first"), ("reasoning", "done", "second"),
-        ("text", "done", "third")], said(home, "b")
+        ("text", "done", "third")], stored_parts(home, "b")
     m = Mock(home, thought("reasoning_content", "first") + [
         chunk({"content": "second</think>"}), TOOL] + END, text("ok"))
     d = chat(home, m, "k")

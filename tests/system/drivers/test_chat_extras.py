@@ -3,7 +3,7 @@ other attachments."""
 import base64
 import re
 
-from channel_lib import say
+from channel_lib import send_inbound
 from chat_mock import Mock, calls, text
 from skepd_lib import Host, Refused, finish
 from test_chat import KEY, chat, run
@@ -64,7 +64,7 @@ def ask_with(home, mock, agent, config=None, workspace=None):
              **({"workspace": workspace} if workspace else {}))
     d.call("PUT", "/v1/channels/t" + agent, {"kind": "pull", "config": {
         "agent": agent}})
-    say(d, "t" + agent, "look", "m1", attachments=[
+    send_inbound(d, "t" + agent, "look", "m1", attachments=[
         {"name": "cat.png", "base64": b64(PNG)},
         {"name": "a.txt", "base64": b64(b"words in a file")},
         {"name": "liar.png", "type": "image/png", "base64": b64(b"no picture")}])
@@ -118,7 +118,7 @@ def ask_with_files(home, mock, agent, config=None):
     d = chat(home, mock, agent, config=config)
     d.call("PUT", "/v1/channels/t" + agent, {"kind": "pull", "config": {
         "agent": agent}})
-    say(d, "t" + agent, "look", "m1", attachments=[
+    send_inbound(d, "t" + agent, "look", "m1", attachments=[
         {"name": n, "base64": b64(data)} for n, data in (
             ("a.pdf", PDF), ("b.wav", WAV), ("c.mp3", MP3), ("d.ogg", OGG))])
     row = d.call("GET", "/v1/runs?agent=" + agent)["items"][0]
@@ -187,9 +187,9 @@ def test_a_model_that_takes_no_files_is_asked_without_them(home):
         "text", "file", "input_audio", "input_audio"], content(m, 0)
     assert [p["type"] for p in content(m, 1)] == ["text", "file"]
     assert content(m, 2).count("is not part of this message") == 3, content(m, 2)
-    told = [b["text"] for _, k, b in d.events("n") if k == "note"]
-    assert ["sound" in told[0], "PDF" in told[1], len(told)] == [
-        True, True, 2], told
+    seen = [b["text"] for _, k, b in d.events("n") if k == "note"]
+    assert ["sound" in seen[0], "PDF" in seen[1], len(seen)] == [
+        True, True, 2], seen
     # a message that names no kind is about all of them; others are errors
     m = Mock(home, no("unsupported content type"), text("fine"))
     d, row = ask_with_files(home, m, "g")

@@ -2,6 +2,7 @@
 import email.utils
 import json
 import os
+import re
 import signal
 import time
 
@@ -131,9 +132,41 @@ def test_room_is_made_before_the_server_refuses(home):
     compacted = home.query(home.agent_db("a"),
                            "SELECT tokens_before FROM compaction")
     assert compacted and all(n > 4000 for (n,) in compacted), compacted
-    said = json.dumps(m.messages())
-    assert "IN SHORT" in said and "question 0" not in said and \
-        "question 5" in said, said[:2000]
+    output = json.dumps(m.messages())
+    assert "IN SHORT" in output and "question 0" not in output and \
+        "question 5" in output, output[:2000]
+    finish(d)
+
+
+def test_a_summary_names_what_was_left_out(home):
+    """More messages than fit into the request for a summary, all with characters
+    of two bytes; and a summary that is longer than we keep."""
+    asked = []
+
+    def judge(body):
+        last = body["messages"][-1]["content"]
+        if "Summarize this" in last:
+            asked.append(last)
+            return text("s" + "\u00e4" * 20_000, usage=(10, 5))
+        if len(json.dumps(body, ensure_ascii=False).encode()) > 100_000:
+            return {"status": 400, "body": {"error": {
+                "message": "too many", "code": "context_length_exceeded"}}}
+        return text("answer", usage=(10, 5))
+
+    m = Mock(home, judge)
+    d = chat(home, m, config={"context": 8000})
+    for i in range(20):
+        row = run(d, "question %d " % i + "\u00e4" * 1000)
+        assert row["state"] == "succeeded", row
+    assert asked and len(asked[-1].encode()) <= 16_000, len(asked[-1])
+    for words in asked:
+        assert "\ufffd" not in words, "a character was cut"
+    assert any(re.search("question [0-9]+ \u00e4+\u2026\n", w) for w in asked)
+    assert any(re.search(r"\n\([0-9]+ messages omitted\)\n", w) for w in asked)
+    for stored, in home.query(home.agent_db("a"),
+                              "SELECT summary FROM compaction"):
+        assert stored.endswith("\u00e4\u2026") and "\ufffd" not in stored
+        assert len(stored.encode()) <= 32768
     finish(d)
 
 

@@ -181,8 +181,8 @@ def test_tools_need_no_mount(home):
     assert [g[2] for g in got] == ["done"] * 3 + ["error"], got
     assert got[0][3] == "from below\n" and "+and above" in got[2][3], got
     assert "cannot be mounted" in got[3][3] and "/dev/fuse" in got[3][3], got
-    said = [b for _, k, b in d.events("b") if k == "status"]
-    assert any("/dev/fuse" in b.get("lacks", "") for b in said), said
+    seen = [b for _, k, b in d.events("b") if k == "status"]
+    assert any("/dev/fuse" in b.get("lacks", "") for b in seen), seen
     assert (home.dir / "base" / "old").read_text() == "from below\n"
     row = d.get(d.submit("b", "go", session="t"))
     d.until(row["id"])

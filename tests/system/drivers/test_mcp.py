@@ -1,11 +1,12 @@
 """skep-worker --mcp: the files of a workspace as tools of an agent."""
 import json
 import os
+import re
 import subprocess
 
 import lib
 from test_acp import acp, heard
-from test_acp_files import need_mount, read, said, write
+from test_acp_files import need_mount, read, tool_results, write
 from test_acp_permission import OPTIONS, approvals, hosted, one_open
 from worker_lib import ok
 
@@ -118,6 +119,9 @@ def test_trees_are_shown_searched_and_grepped(home):
     assert s.ok("grep", pattern="main", ignoreCase=True, include="b.*",
                 path="d") == "d/b.c:1:Main\nd/b.c:2:main()"
     assert "pattern" in s.bad("grep", pattern="(")
+    s.ok("write_file", path="long", content="#" + "\u00e4" * 900)
+    found = s.ok("grep", pattern="#")  # of at most 400 bytes, and whole characters
+    assert re.fullmatch("long:1:#\u00e4{197,198}\u2026", found), found
 
 
 def test_nothing_outside_can_be_reached_and_bad_calls_are_told(home):
@@ -150,7 +154,7 @@ def test_an_agent_uses_it_on_its_mount_with_snapshots(home):
         {"tool": "read_file", "args": {"path": "/mnt/workspace/a.txt"}},
         {"tool": "list_allowed_directories"}], workspace_mode="vfs-only")
     ok(w)
-    got = said(w)
+    got = tool_results(w)
     assert not any(bad for bad, _ in got), got
     assert "-1" in got[3][1] and "+2" in got[3][1], got
     assert got[4][1] == "2\n" and "/mnt/workspace" in got[5][1], got
@@ -203,7 +207,7 @@ def test_rules_hold_for_its_tools_and_for_files_of_the_client(home):
         w = acp(home, steps, w and w.sup, n=n + 1,
                 config={"permissions": rules})
         ok(w)
-        got = said(w)[-5:]
+        got = tool_results(w)[-5:]
         assert [bad for bad, _ in got[:3]] == [True] * 3, (rules, got)
         assert all("den" in text for _, text in got[:3]), (rules, got)
         assert all("den" in g["message"] for g in got[3:]), (rules, got)
@@ -219,7 +223,7 @@ def test_a_rule_that_allows_lets_its_tools_work(home):
             config={"permissions": {"allow": ["read", "edit:src/*"],
                                     "default": "deny"}})
     ok(w)
-    assert [bad for bad, _ in said(w)] == [False, False, True], said(w)
+    assert [bad for bad, _ in tool_results(w)] == [False, False, True], tool_results(w)
 
 
 def ruled_agent(home, **rules):

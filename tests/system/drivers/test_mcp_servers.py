@@ -54,6 +54,26 @@ def test_their_tools_are_offered_and_used(home):
     finish(d)
 
 
+def test_long_results_and_errors_are_whole_or_say_what_is_missing(home):
+    sizes = ((300, True), (5000, True), (5000, False), (2_400_000, False),
+             (2_400_000, True))
+    m = Mock(home, calls(*(("s__long", {"n": n, "fails": f})
+                           for n, f in sizes)), text("done"))
+    d = chat(home, m, config={"mcp_servers": {"s": server()}})
+    assert run(d)["state"] == "succeeded"
+    for (n, _), r in zip(sizes, m.results()):
+        whole = "begin " + "\u00e4" * n + " end"
+        assert r.startswith("begin \u00e4") and r.endswith("\u00e4 end"), r[:80]
+        assert "\ufffd" not in r, "a character was cut"
+        if n <= 5000:
+            assert r == whole, len(r)
+        else:
+            assert "bytes left out" in r, r[:80]
+    states = [p[1] for p in parts(home, "a", "tool")]
+    assert states == ["error" if f else "done" for _, f in sizes], states
+    finish(d)
+
+
 def test_permissions_hold_for_their_tools(home):
     m = Mock(home, calls(("s__echo", {"text": "x"}),
                          ("s__touch_file", {"path": "made"})), text("done"))
@@ -98,19 +118,20 @@ def test_a_cancel_ends_a_call_and_its_server(home):
 
 def test_wrong_settings_are_named(home):
     m = Mock(home, text("done"))
-    for servers, why in (([], "must be an object"), ({"a b": {}}, "a name must"),
+    for servers, why in (({"a b": {}}, "a name must"),
                          ({"s": {"url": "ftp://x"}}, "mcp_servers.s"),
                          ({"s": {"command": []}}, "command"),
                          ({"s": {"command": ["x"], "what": 1}}, "what")):
         d = chat(home, m, config={"mcp_servers": servers})
         row = run(d)
         assert row["reason"] == "bad_config" and why in row["detail"], row
-    try:  # a secret does not even get into the definition
-        chat(home, m, config={"mcp_servers": {"s": {
-            "url": "http://x", "headers": {"Authorization": "Bearer x"}}}})
-        raise AssertionError("a secret was stored")
-    except Refused as e:
-        assert e.status == 422 and "secret" in e.body["detail"], e
+    secret = {"url": "http://x", "headers": {"Authorization": "Bearer x"}}
+    for servers, why in (([], "must be an object"), ({"s": secret}, "secret")):
+        try:  # it does not even get into the definition
+            chat(home, m, config={"mcp_servers": servers})
+            raise AssertionError("it was stored")
+        except Refused as e:
+            assert e.status == 422 and why in e.body["detail"], e
     finish(d)
 
 
@@ -121,13 +142,13 @@ def test_an_agent_is_told_of_them(home):
     ok(w)
     ok(acp(home, "x", w.sup, n=2, can="http", config={
         "mcp_servers": servers, "mcp": False}, session="other"))
-    told = [m["params"]["mcpServers"] for k, m in heard(home)
+    seen = [m["params"]["mcpServers"] for k, m in heard(home)
             if k == "session/new"]
     one = {"name": "one", "command": shutil.which("sh"), "args": ["-c", "x"],
            "env": [{"name": "A", "value": "b=c"}]}
     web = {"type": "http", "name": "web", "url": "https://host/mcp",
            "headers": [{"name": "X-A", "value": "b"}]}
-    assert told == [[one], [one, web]], told
+    assert seen == [[one], [one, web]], seen
     notes = [json.loads(b)["text"] for (b,) in w.home.query(
         w.db, "SELECT body FROM events WHERE type = 'note'")]
     assert ["no web" in n for n in notes] == [True], notes

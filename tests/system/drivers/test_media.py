@@ -1,4 +1,4 @@
-"""Attachments: rows by hash, files on demand for as long as somebody needs them,
+"""Attachments: rows by hash, files on demand for as long as they are needed,
 limits, and the way through an agent and out on every kind of channel."""
 import base64
 import hashlib
@@ -7,7 +7,7 @@ import os
 import sys
 
 import lib
-from channel_lib import deliveries, echo, receiver, say, settled, webhook
+from channel_lib import deliveries, echo, receiver, send_inbound, await_deliveries, webhook
 from plugin_lib import paths
 from skepd_lib import Host, QUICK, Refused, host
 from test_plugins import EXAMPLES, lines
@@ -30,7 +30,7 @@ def files(home):
 
 def refused(status, h, *args, **more):
     try:
-        say(h, *args, **more)
+        send_inbound(h, *args, **more)
     except Refused as e:
         assert e.status == status, e
         return e.body["detail"]
@@ -59,9 +59,9 @@ for i, to in enumerate(({}, {"channel": "log", "conversation": "c"},
             {"name": "back.png", "base64": data}]}}}))
 """
     h.agent("copy", "exec", {"command": [sys.executable, "-c", code]})
-    say(h, "web", "see", "m1", attachments=[
+    send_inbound(h, "web", "see", "m1", attachments=[
         {"name": "my cat]\n'.png", "type": "text/html", "base64": b64(PNG)}])
-    rows = {d["channel"]: d for d in settled(h, 3, "delivered")}
+    rows = {d["channel"]: d for d in await_deliveries(h, 3, "delivered")}
     sha = hashlib.sha256(PNG).hexdigest()
     assert media(home) == [(sha, "image/png", len(PNG))]  # once, for four users
     assert home.query(home.control, "SELECT count(*) FROM media_use") == [(4,)]
@@ -89,16 +89,16 @@ def test_a_run_with_an_attachment_is_as_confined_as_any(home):
             r"""cat %s/secret; sed -n 's/.*: \(.*\)\]$/\1/p' | xargs -r cat"""
             % home.dir})
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "look"}})
-    said = {}
+    output = {}
     for name, more in (("without", []), ("with", [
             {"name": "a b", "base64": b64(b"in a file")}])):
-        got = say(h, "t", "x", name, attachments=more)
+        got = send_inbound(h, "t", "x", name, attachments=more)
         run = h.call("GET", "/v1/inbound/" + got["id"])["run"]
         h.until(run, "succeeded")
-        said[name] = h.events("look", run)
-    lacks = {n: [b for _, kind, b in e if kind == "status"] for n, e in said.items()}
+        output[name] = h.events("look", run)
+    lacks = {n: [b for _, kind, b in e if kind == "status"] for n, e in output.items()}
     assert lacks["with"] == lacks["without"], lacks
-    texts = [b.get("text") for _, kind, b in said["with"] if kind == "output"]
+    texts = [b.get("text") for _, kind, b in output["with"] if kind == "output"]
     assert "".join(texts) == "in a file", texts
     h.down()
 
@@ -111,13 +111,13 @@ def test_files_are_there_when_the_run_begins_and_until_it_ends(home):
             r""" do sleep 0.05; done; cat $p"""})
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "wait"}})
     for i in range(2):  # the second one waits in line for the first
-        say(h, "t", "see", "m%d" % i, attachments=[
+        send_inbound(h, "t", "see", "m%d" % i, attachments=[
             {"name": "a", "base64": b64(b"text %d" % i)}])
     one, two = sorted(h.call("GET", "/v1/inbound")["items"],
                       key=lambda m: m["external_id"])
     first, second = one["run"], two["run"]
     h.until(first, "running")
-    # nobody needs the second file yet: gc removes it, the first one stays
+    # nothing needs the second file yet: gc removes it, the first one stays
     lib.eventually(lambda: [p.parent.name for p in files(home)] == [one["id"]],
                    30, "the gc")
     h.kill()
@@ -125,8 +125,8 @@ def test_files_are_there_when_the_run_begins_and_until_it_ends(home):
     gate.touch()
     h.until(first, "succeeded")
     h.until(second, "succeeded")
-    said = settled(h, 2, "pending")
-    assert sorted(d["body"]["text"] for d in said) == ["text 0", "text 1"]
+    output = await_deliveries(h, 2, "pending")
+    assert sorted(d["body"]["text"] for d in output) == ["text 0", "text 1"]
     lib.eventually(lambda: not files(home), 30, "the last gc")
     h.down()
 
@@ -135,7 +135,7 @@ def test_what_a_crash_left_is_collected(home):
     h = Host(home, dict(QUICK, channel={"media_age": "1s"})).start()
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
-    say(h, "t", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
+    send_inbound(h, "t", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
     [path] = files(home)
     h.kill()
     (path.parent / ".new-half").write_bytes(b"x")  # killed while writing one
@@ -162,20 +162,20 @@ def test_limits_of_one_of_a_message_and_of_the_home(home):
     assert "media_sum" in refused(413, h, "t", "x", "all",
                                   attachments=some(900, 901, 902))
     assert media(home) == []  # refused as a whole
-    say(h, "t", "x", "m1", attachments=some(1000, 999, 400))
-    say(h, "u", "x", "m2", attachments=some(1000, 999, 400))  # the same: no more
+    send_inbound(h, "t", "x", "m1", attachments=some(1000, 999, 400))
+    send_inbound(h, "u", "x", "m2", attachments=some(1000, 999, 400))  # the same: no more
     assert sorted(size for _, _, size in media(home)) == [400, 999, 1000]
-    say(h, "t", "x", "m3", attachments=some(1000, 1000, fill=b"y")[:1] +
+    send_inbound(h, "t", "x", "m3", attachments=some(1000, 1000, fill=b"y")[:1] +
         some(1000, fill=b"z"))
-    said = refused(507, h, "t", "x", "m4", attachments=some(800, fill=b"w"))
-    assert "channel.media_total" in said and "skep channel rm" in said
-    say(h, "t", "x", "m5")  # a message without any comes in
+    error = refused(507, h, "t", "x", "m4", attachments=some(800, fill=b"w"))
+    assert "channel.media_total" in error and "skep channel rm" in error
+    send_inbound(h, "t", "x", "m5")  # a message without any comes in
     h.kill()
     h.start()
     refused(507, h, "t", "x", "m6", attachments=some(800, fill=b"w"))
     h.call("DELETE", "/v1/channels/t")
     lib.eventually(lambda: len(media(home)) == 3, 30, "the end of two")
-    say(h, "u", "x", "m7", attachments=some(800, fill=b"w"))
+    send_inbound(h, "u", "x", "m7", attachments=some(800, fill=b"w"))
     h.down()
 
 
@@ -183,14 +183,14 @@ def test_only_runs_with_attachments_are_told_of_them(home):
     h = host(home)
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
-    say(h, "t", "x", "m1")
-    say(h, "t", "x", "m2", attachments=[{"name": "a", "base64": "QUFB"}])
-    settled(h, 2, "pending")
-    told = [json.loads(o) for o, in home.query(
+    send_inbound(h, "t", "x", "m1")
+    send_inbound(h, "t", "x", "m2", attachments=[{"name": "a", "base64": "QUFB"}])
+    await_deliveries(h, 2, "pending")
+    seen = [json.loads(o) for o, in home.query(
         home.control, "SELECT options FROM run_input ORDER BY run")]
     # others may be given to a worker that waits (docs/ARCHITECTURE.md)
-    assert ["media" in o for o in told] == [False, True], told
-    assert all(o["reply"]["channel"] == "t" for o in told)
+    assert ["media" in o for o in seen] == [False, True], seen
+    assert all(o["reply"]["channel"] == "t" for o in seen)
     assert len(deliveries(h)) == 2
     h.down()
 
@@ -202,14 +202,14 @@ def test_what_was_rolled_back_takes_no_room_of_the_quota(home):
 
     def bring(i):
         try:
-            say(h, "t", "x", "m%d" % i, attachments=[
+            send_inbound(h, "t", "x", "m%d" % i, attachments=[
                 {"name": "a", "base64": b64(b"%06d" % i * 15000)}])
         except Refused as e:
             return e.status
     fill_up(mount)
-    said = [bring(i) for i in range(12)]
-    assert set(said) <= {None, 500, 507} and said[-1], said
+    seen = [bring(i) for i in range(12)]
+    assert set(seen) <= {None, 500, 507} and seen[-1], seen
     os.unlink(mount / "fill")
     taken = lib.eventually(lambda: bring(99) is None, 10, "room for one more")
-    assert taken and len(media(home)) == 1 + said.count(None)
+    assert taken and len(media(home)) == 1 + seen.count(None)
     h.down()

@@ -27,8 +27,8 @@ def test_a_script_runs_from_hello_to_finished(home):
                        "ORDER BY pos")
     assert parts == [("text", "done", "hello wörld", None, None),
                      ("tool", "done", "", '{"a":1}', '{"b":2}')], parts
-    heard = [m["type"] for m in sup.heard]
-    assert "event" in heard and "usage" in heard and "outbox" in heard, heard
+    seen = [m["type"] for m in sup.heard]
+    assert "event" in seen and "usage" in seen and "outbox" in seen, seen
     assert home.query(w.db, "SELECT target FROM outbox") == [
         ('{"channel":"c"}',)]
 

@@ -261,7 +261,7 @@ def test_a_run_that_must_not_outlive_its_supervisor_stops(home):
 
 def test_a_refused_worker_leaves_the_transcript_alone(home):
     sup = Supervisor(home)
-    sup.say("refuse")
+    sup.send_line("refuse")
     w = Worker(sup, "script", {"steps": [{"sleep_ms": 60000}]})
     w.process.wait(HANG)
     assert w.events()[-1][0] == "run_started"
@@ -270,7 +270,7 @@ def test_a_refused_worker_leaves_the_transcript_alone(home):
 
 def test_a_silent_supervisor_stops_nobody(home):
     sup = Supervisor(home)
-    sup.say("silent")
+    sup.send_line("silent")
     w = Worker(sup, "script", {"steps": [{"event": {"type": "note"}}]})
     assert w.process.wait(HANG) == 0
     assert w.status_row() == ("succeeded", "completed")

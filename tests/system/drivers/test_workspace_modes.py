@@ -79,19 +79,19 @@ def needs_fuse():
 
 def test_one_program_gives_one_result_in_all_modes(home):
     needs_fuse()
-    said = {}
+    output = {}
     for i, mode in enumerate(("disk", "vfs-scratch", "vfs-only")):
         home.path = home.dir / ("home-" + mode)  # an agent of its own
         below = home.dir / ("below-" + mode)
         below.mkdir()
-        said[mode] = run(home, Supervisor(home), i + 1, mode,
+        output[mode] = run(home, Supervisor(home), i + 1, mode,
                          None if mode == "vfs-only" else str(below), PROGRAM)
         assert bool(os.listdir(below)) == (mode == "disk"), mode
-    assert len(said["disk"]) > 30 and "still there" in said["disk"]
+    assert len(output["disk"]) > 30 and "still there" in output["disk"]
     for mode in ("vfs-scratch", "vfs-only"):
-        for a, b in zip(said["disk"], said[mode]):
+        for a, b in zip(output["disk"], output[mode]):
             assert a == b, "%s: %r instead of %r" % (mode, b, a)
-        assert said[mode] == said["disk"]
+        assert output[mode] == output["disk"]
 
 
 # A world of its own in which everything but the home can only be read. Device
@@ -114,10 +114,10 @@ def test_a_run_in_the_agents_file_writes_nothing_else(home):
     needs_fuse()
     if os.geteuid() != 0 or not shutil.which("strace"):
         skip("this needs root and strace")
-    said = run(home, Supervisor(home), 1, "vfs-only", None, PROGRAM,
+    output = run(home, Supervisor(home), 1, "vfs-only", None, PROGRAM,
                under=("unshare", "-m", "sh", "-c", READ_ONLY, "sh",
                       str(home.path)))
-    assert "still there" in said
+    assert "still there" in output
     failures = (home.path / "failures").read_text(errors="replace")
     assert "ENOENT" in failures  # strace has seen the run
     tried = [line for line in failures.splitlines() if "EROFS" in line
@@ -187,7 +187,7 @@ def kill_early(home, word):
         time.sleep(0.2)  # it says that it is ready right after their start
         alone = not is_running(word)
         os.kill(pid, signal.SIGKILL)
-        time.sleep(0.3)  # whoever cleans up after the server does it now
+        time.sleep(0.3)  # time for the clean-up after the server
     finally:
         os.kill(worker, signal.SIGCONT)
     return alone
@@ -206,8 +206,8 @@ def test_a_mount_that_dies_before_the_command_fails_the_attempt(home):
         run = h.submit("a", max_attempts=2)
         early += kill_early(home, word)
         row = h.until(run)
-        assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
-        assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
+        assert (row["state"], row["attempt"]) == ("succeeded", 2), h.transitions(run)
+        assert ("queued", "mount_lost") in h.transitions(run), h.transitions(run)
     assert early, "no mount was killed before its command"
     skepd_lib.finish(h)
 
@@ -220,8 +220,8 @@ def test_a_command_without_its_mount_is_ended_at_once(home):
     run = h.submit("a", max_attempts=2)
     kill_mount(home, h, run)
     row = h.until(run)
-    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
-    assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.transitions(run)
+    assert ("queued", "mount_lost") in h.transitions(run), h.transitions(run)
     skepd_lib.finish(h)
 
 
@@ -236,7 +236,7 @@ def test_a_run_on_a_stopped_mount_can_be_cancelled(home):
     server = min(mount_servers(home))
     os.kill(server, signal.SIGSTOP)
     h.cancel(run)
-    assert h.until(run)["state"] == "cancelled", h.moves(run)
+    assert h.until(run)["state"] == "cancelled", h.transitions(run)
     lib.eventually(lambda: not mount_servers(home), 60, "the server's end")
     skepd_lib.finish(h)
 
@@ -261,7 +261,7 @@ def test_a_killed_mount_that_is_not_reaped_is_replaced(home):
                             if k == "output"], 60, "its output")
     os.kill(p.pid, signal.SIGKILL)  # and no wait
     row = h.until(run)
-    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.transitions(run)
     p.wait()
     skepd_lib.finish(h)
 
@@ -276,8 +276,8 @@ def test_a_killed_mount_fails_the_attempt_and_not_the_run(home):
         run = h.submit("a", max_attempts=2)
         kill_mount(home, h, run)
         row = h.until(run)
-        assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
-        assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
+        assert (row["state"], row["attempt"]) == ("succeeded", 2), h.transitions(run)
+        assert ("queued", "mount_lost") in h.transitions(run), h.transitions(run)
     run = h.submit("a", max_attempts=1)
     kill_mount(home, h, run)
     row = h.until(run)

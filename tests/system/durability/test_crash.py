@@ -20,7 +20,7 @@ NO_PREFORK = {"run": dict(QUICK["run"], prefork=0)}
 class Case:
     def __init__(self, home, fault, config):
         self.host = Host(home, config, faults_bin(fault))
-        self.host.patience = 8  # one that stalls is replaced
+        self.host.timeout = 8  # one that stalls is replaced
         self.fault = fault
         self.runs = {}
         self.seen = {}  # notes that were read from the file, a run
@@ -157,7 +157,7 @@ def test_a_worker_made_before_its_commit_failed_has_done_nothing(home):
     gate_closes(Host(home, QUICK, faults_bin()).start())
 
 
-def test_the_same_of_a_worker_that_was_no_spare(home):
+def test_the_same_of_a_worker_that_was_not_preforked(home):
     if not faults_bin():
         lib.skip("no build with fault points")
     gate_closes(Host(home, NO_PREFORK, faults_bin()).start())
@@ -174,7 +174,7 @@ def gate_closes(h):
             run = lib.eventually(lambda: accepted(h, fault), 60, "a run")
             row = lib.eventually(lambda: over(h, run), 60, "its end")
             assert (row["state"], row["attempt"]) == ("succeeded", 1), (
-                fault, row, h.moves(run))
+                fault, row, h.transitions(run))
             assert h.notes("a", run) == ["n"], (fault, h.events("a", run))
             assert h.down() == 0
     h.check_books()
@@ -211,7 +211,10 @@ def make(point, config):
 STARTING = ("spawner_", "worker_before_open", "txn_")
 # Those of operators' commands are tried by test_ops_crash.py.
 OPERATIONS = ("backup_", "restore_", "import_", "prune_", "vacuum_",
-              "workspace_")  # and those of workspaces by test_workspace_crash.py
+              "workspace_",  # and those of workspaces by test_workspace_crash.py
+              "child_",      # of child runs by test_child_runs.py
+              "experiment_", # of experiments by test_try_crash.py
+              "export_", "agent_")  # of exports by test_agent_export.py
 
 for _point in fault_points():
     if _point.startswith(OPERATIONS):
@@ -219,4 +222,4 @@ for _point in fault_points():
     _name = "test_nothing_is_lost_by_a_fault_at_" + _point
     globals()[_name] = make(_point, QUICK)
     if _point.startswith(STARTING):
-        globals()[_name + "_without_spares"] = make(_point, NO_PREFORK)
+        globals()[_name + "_without_prefork"] = make(_point, NO_PREFORK)

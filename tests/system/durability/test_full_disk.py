@@ -34,8 +34,8 @@ def status(home):
 
 
 def refused_for_space(home, *args):
-    said = home.refused(74, *args)
-    assert "full" in said, said
+    error = home.refused(74, *args)
+    assert "full" in error, error
 
 
 def works_again(home):
@@ -112,7 +112,7 @@ def starts_read_only(home):
 
 
 def is_writable(home):
-    r = home.skep("status", "--json", code=None)  # it starts anew
+    r = home.skep("status", "--json", code=None)  # it starts again
     return r.code == 0 and r.lines[0]["read_only"] is False
 
 
@@ -173,8 +173,8 @@ def test_skepd_comes_back_without_a_free_byte(home):
     changes_are_refused(home)
     home.skep("down")
     fill(home)
-    said = home.refused(74, "status")
-    assert "full (0 bytes free)" in said and str(home.path) in said, said
+    error = home.refused(74, "status")
+    assert "full (0 bytes free)" in error and str(home.path) in error, error
     empty(home)
     home.skep("up")
     home.skep("run", "a", "again", "--wait")

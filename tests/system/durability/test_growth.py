@@ -127,8 +127,8 @@ def test_filters_that_have_no_index_are_rejected(home):
             raise AssertionError("taken: " + path)
         except Refused as e:
             assert e.status == 400 and word in e.body["detail"], e
-    said = home.refused(64, "ps", "--all", "--tag", "t", "--invocation", "i")
-    assert "runs cannot be filtered by tag+invocation" in said, said
+    error = home.refused(64, "ps", "--all", "--tag", "t", "--invocation", "i")
+    assert "runs cannot be filtered by tag+invocation" in error, error
     h.down()
 
 

@@ -24,6 +24,8 @@ REQUESTS = {
     "POST /v1/agents/{name}/move": lambda k: ("/v1/agents/agent1/move", {"path": "/none"}),
     "POST /v1/agents/{name}/restore": lambda k: ("/v1/agents/agent1/restore",
                                                  {"path": "/none"}),
+    "POST /v1/agents/{name}/import": lambda k: ("/v1/agents/new%d/import" % k,
+                                                {"path": "/none"}),
     "POST /v1/agents/{name}/file": lambda k: ("/v1/agents/agent2/file", {}),
     "POST /v1/runs": lambda k: ("/v1/runs", {"agent": "agent1", "prompt": "x",
                                              "session": "long", "tags": ["odd"],
@@ -34,6 +36,7 @@ REQUESTS = {
     "POST /v1/runs/{id}/retry": lambda k: ("/v1/runs/%s/retry" % row("run", 101 + k), None),
     "POST /v1/runs/{id}/note": lambda k: ("/v1/runs/%s/note" % row("run", 101 + k),
                                           {"text": "x"}),
+    "POST /v1/runs/{id}/revert": lambda k: ("/v1/runs/%s/revert" % row("run", 101), {}),
     "POST /v1/runs/{id}/pause": lambda k: ("/v1/runs/{live}/pause", None),
     "POST /v1/runs/{id}/resume": lambda k: ("/v1/runs/{live}/resume", None),
     "POST /v1/runs/{id}/messages": lambda k: ("/v1/runs/{live}/messages", {"text": "x"}),
@@ -96,6 +99,17 @@ REQUESTS = {
         "file": "/x/%d" % k, "removed": "deleted"}),
     "POST /v1/vacuum": lambda k: ("/v1/vacuum", {"pages": 1000}),
     "POST /v1/audit": lambda k: ("/v1/audit", {"act": "x", "subject": "y"}),
+    "POST /v1/experiments": lambda k: ("/v1/experiments", {
+        "agent": "agent1", "runs": 2, "from": "main",
+        "variants": [{"agent": "agent1", "prompt": "x"}]}),
+    "POST /v1/experiments/{id}/pick": lambda k: (
+        "/v1/experiments/%s/pick" % row("exp", k), {"trial": 1}),
+    "POST /v1/experiments/{id}/drop": lambda k: (
+        "/v1/experiments/%s/drop" % row("exp", k), None),
+    "POST /v1/experiments/{id}/resume": lambda k: (
+        "/v1/experiments/%s/resume" % row("exp", k), None),
+    "POST /v1/experiments/{id}/extend": lambda k: (
+        "/v1/experiments/%s/extend" % row("exp", k), {"runs": 1}),
     "POST /v1/tokens": lambda k: ("/v1/tokens", {"name": "t%d" % k}),
     "DELETE /v1/tokens/{name}": lambda k: ("/v1/tokens/t%d" % k, None),
     "POST /v1/ai/{agent}/chat": lambda k: ("/v1/ai/agent1/chat", {
@@ -107,7 +121,13 @@ REQUESTS = {
 
 # What cannot succeed here, and stop, which ends the loop.
 REFUSED = {"POST /v1/agents/{name}/move": 404, "POST /v1/agents/{name}/restore": 422,
-           "POST /v1/channels/{name}/in": 401}
+           "POST /v1/agents/{name}/import": 422,
+           "POST /v1/channels/{name}/in": 401,
+           "POST /v1/runs/{id}/revert": 501,
+           "POST /v1/experiments/{id}/pick": 404,
+           "POST /v1/experiments/{id}/drop": 404,
+           "POST /v1/experiments/{id}/resume": 404,
+           "POST /v1/experiments/{id}/extend": 404}
 LEFT_OUT = {"POST /v1/stop"}
 # These delete in several turns of the loop, of 4 to 5 ms each; of one request,
 # more than one turn may be counted.

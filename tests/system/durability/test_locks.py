@@ -9,7 +9,7 @@ import test_durable
 from skepd_lib import Refused, host
 
 # What a connection in WAL mode always has: the shared lock on the file, and the
-# one on the -shm that says that somebody uses it.
+# one on the -shm that marks it as used.
 SHARED, IN_USE = "1073741826", "128"
 
 
@@ -195,7 +195,11 @@ def readers(home, run):
         vfs_diff a:w one
         config_check;config_show;config_path;config_schema;completion bash;help
         version;diagnostic_export;run a [];pause {run};resume {run}
-        send {run} hello;note {run} hello;retry {old};cancel {old}"""
+        token_add t;token_ls;token_rm t;audit_ls;sandbox_ls
+        send {run} hello;note {run} hello;retry {old};cancel {old}
+        diff {old};revert {old}
+        try_ls;try_show;try_diff none 1;try_report -o -;try_start a go -d;try_pick none 1
+        try_drop none --yes;try_resume none;try_extend none"""
     rows = home.query(home.control, "SELECT id FROM delivery LIMIT 1")
     words = {"run": run, "aid": aid, "dir": home.dir,
              "old": home.query(home.control, "SELECT id FROM run WHERE state ="

@@ -5,7 +5,7 @@ import subprocess
 
 import lib
 from skepd_lib import fault_points, faults_bin
-from test_backup import at, create, fill, rows, say
+from test_backup import at, create, fill, rows, append_message
 from test_state import age
 
 TRIED = set()
@@ -63,7 +63,7 @@ def test_a_restore_that_dies_leaves_the_old_home_or_the_new(home):
     fill(armed(home), "ann", "bob")
     path = create(home)
     old = rows(home, home.agent_db("ann"))["event"]
-    say(home, "ann", "three")
+    append_message(home, "ann", "three")
     new = rows(home, home.agent_db("ann"))["event"]
     assert len(new) == len(old) + 1
 
@@ -86,7 +86,7 @@ def test_a_restore_that_dies_leaves_the_old_home_or_the_new(home):
         last = sorted(home.dir.glob("home.before-*"))[-1]
         if point != "restore_swapped":
             assert rows(home, at(home, last).agent_db("ann"))["event"] == new
-        say(home, "ann", "three")
+        append_message(home, "ann", "three")
         for p in home.dir.glob("home.before-*"):
             shutil.rmtree(p)
         for p in home.dir.glob(".skep-restore*"):
@@ -99,7 +99,7 @@ def test_a_restore_that_dies_leaves_the_old_home_or_the_new(home):
 def test_one_agent_restored_by_halves_is_the_old_or_the_new(home):
     fill(armed(home), "ann", "bob")
     path = create(home)
-    say(home, "ann", "three")
+    append_message(home, "ann", "three")
     for how in ("error", "kill"):
         with_fault(home, "restore_activate", how, "backup", "restore", path,
                    "--agent", "ann", "--activate")
@@ -107,7 +107,7 @@ def test_one_agent_restored_by_halves_is_the_old_or_the_new(home):
         home.skep("session", "ls", "--agent", "ann")
     home.skep("backup", "restore", path, "--agent", "ann", "--activate")
     assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
-    say(home, "ann", "again")
+    append_message(home, "ann", "again")
     home.integrity()
 
 
@@ -121,38 +121,38 @@ def on_small_disk(home, size, text, code=0):
     p = subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-ec", script],
                        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        timeout=500, cwd=home.dir)
-    said = p.stdout.decode()
-    if "unshare:" in said or "mount:" in said:
-        lib.skip("no mounts here: " + said.strip())
-    assert p.returncode == code, (p.returncode, said)
-    return said
+    output = p.stdout.decode()
+    if "unshare:" in output or "mount:" in output:
+        lib.skip("no mounts here: " + output.strip())
+    assert p.returncode == code, (p.returncode, output)
+    return output
 
 
 def test_a_full_disk_fails_a_backup_and_leaves_no_half(home):
     fill(home, "ann", "bob")
-    said = on_small_disk(home, "500k", """
+    output = on_small_disk(home, "500k", """
         "$SKEP" backup create -o $SMALL/b.tar && exit 9
         test $? = 74
         ls -A $SMALL
     """)
-    assert "b.tar" not in said.split("\n", 1)[1], said
-    assert "space" in said or "full" in said, said
+    assert "b.tar" not in output.split("\n", 1)[1], output
+    assert "space" in output or "full" in output, output
 
 
 def test_a_full_disk_fails_a_restore_and_leaves_the_target_alone(home):
     fill(home, "ann", "bob")
     create(home)
-    said = on_small_disk(home, "600k", """
+    output = on_small_disk(home, "600k", """
         "$SKEP" backup restore b.tar --to $SMALL/new && exit 9
         test $? = 74
         ls -A $SMALL
     """)
-    assert "new" not in said.split("\n", 1)[1].split(), said
+    assert "new" not in output.split("\n", 1)[1].split(), output
 
 
 def test_a_full_disk_stops_a_backup_of_a_home_on_it(home):
     fill(home, "ann", "bob")
-    said = on_small_disk(home, "4000k", """
+    output = on_small_disk(home, "4000k", """
         cp -r "$SKEP_HOME" $SMALL/home
         export SKEP_HOME=$SMALL/home
         "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite
@@ -164,7 +164,7 @@ def test_a_full_disk_stops_a_backup_of_a_home_on_it(home):
         ls -A $SMALL/home/backups
         "$SKEP" session append s --agent ann more
     """)
-    assert ".work" not in said and ".part" not in said, said
+    assert ".work" not in output and ".part" not in output, output
 
 
 def old_sessions(home, n=6):
@@ -220,7 +220,7 @@ def test_a_vacuum_that_dies_loses_nothing(home):
 def test_a_full_disk_stops_a_prune_and_a_vacuum_without_loss(home):
     fill(home, "ann")
     old_sessions(home)
-    said = on_small_disk(home, "2600k", """
+    output = on_small_disk(home, "2600k", """
         cp -r "$SKEP_HOME" $SMALL/home
         export SKEP_HOME=$SMALL/home
         "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite >/dev/null
@@ -231,7 +231,7 @@ def test_a_full_disk_stops_a_prune_and_a_vacuum_without_loss(home):
         "$SKEP" state prune --keep-n 0 --json
         "$SKEP" session ls --agent ann --json
     """)
-    assert '"key":"s"' in said and '"old' not in said, said
+    assert '"key":"s"' in output and '"old' not in output, output
 
 
 def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
@@ -240,7 +240,7 @@ def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
     fill(home, "ann", "bob")
     old_sessions(home, 12)
     create(home)
-    said = on_small_disk(home, "16m", """
+    output = on_small_disk(home, "16m", """
         cp -r "$SKEP_HOME" $SMALL/home
         export SKEP_HOME=$SMALL/home
         for agent in ann bob; do
@@ -277,8 +277,8 @@ def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
         try activate "$SKEP" backup restore b.tar --agent ann --activate
     """)
     for name in ("prune", "vacuum", "null", "backup", "restore", "over", "activate"):
-        line = [x for x in said.splitlines() if x.startswith(name + " failed")]
-        assert line and " 0 times" not in line[0] and "status 0" in line[0], (name, said)
+        line = [x for x in output.splitlines() if x.startswith(name + " failed")]
+        assert line and " 0 times" not in line[0] and "status 0" in line[0], (name, output)
 
 
 test_a_disk_that_becomes_full_anywhere_in_the_middle.seconds = 600

@@ -13,7 +13,7 @@ WRITERS = 32
 OLD_RUN = "run_01hf7yat000000000000000001"  # of the fixtures
 
 
-def say(home, agent, text):
+def append_message(home, agent, text):
     home.skep("session", "append", "s", "--agent", agent, "--role", "user", text)
 
 
@@ -22,7 +22,7 @@ def fill(home, *agents):
     for name in agents:
         home.skep("agent", "add", name, "--driver", "script")
         for text in ("one", "two"):
-            say(home, name, text)
+            append_message(home, name, text)
     return home
 
 
@@ -62,9 +62,9 @@ def test_a_backup_holds_everything_and_nothing_more(home):
                      "manifest.json"], names
     assert b"secret" not in path.read_bytes()
     with tarfile.open(path) as tar:
-        said = json.load(tar.extractfile("manifest.json"))
-    assert said["program"] and said["home"] == str(home.path)
-    for it in said["items"]:
+        output = json.load(tar.extractfile("manifest.json"))
+    assert output["program"] and output["home"] == str(home.path)
+    for it in output["items"]:
         if it["role"] in ("control", "agent"):
             assert it["integrity"] == "ok" and it["pages"] * 4096 == it["bytes"]
             assert len(it["sha256"]) == 64 and it["schema_version"] > 0
@@ -89,7 +89,7 @@ def test_a_backup_comes_back_the_same(home):
         after.pop("meta"), before.pop("meta", None)
         assert after == before
         assert new.skep("session", "ls", "--agent", "bob", "--json").lines[0]["key"] == "s"
-        say(new, "bob", "three")
+        append_message(new, "bob", "three")
         new.integrity()
     if shutil.which("zstd"):
         home.run("zstd", "-tq", home.dir / "b.tar.zst")
@@ -133,7 +133,7 @@ def test_an_old_home_stays_as_the_way_back(home):
     fill(home, "ann")
     (home.path / "credentials" / "key").write_text("secret")
     path = create(home)
-    say(home, "ann", "three")
+    append_message(home, "ann", "three")
     got = home.skep("backup", "restore", path, "--json").json
     assert len(home.skep("session", "show", "s", "--agent", "ann", "--json").out)
     assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
@@ -149,9 +149,9 @@ def test_an_old_home_stays_as_the_way_back(home):
 def test_an_archive_is_never_written_over_a_file(home):
     fill(home, "ann")
     path = create(home)
-    said = path.read_bytes()
+    text = path.read_bytes()
     assert "already exists" in home.refused(65, "backup", "create", "-o", path)
-    assert path.read_bytes() == said
+    assert path.read_bytes() == text
     assert "no data" in home.refused(66, "backup", "create", "--agent", "zoe",
                                      "-o", home.dir / "z.tar")
     assert not (home.dir / "z.tar").exists()

@@ -1,4 +1,4 @@
-"""skep doctor and skep reset: what is wrong with a home, and starting anew."""
+"""skep doctor and skep reset: problems of a home, and starting again."""
 import json
 import os
 import pty

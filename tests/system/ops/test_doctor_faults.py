@@ -132,7 +132,7 @@ def test_a_mount_whose_server_was_killed(home):
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
         lib.skip("no /dev/fuse")
     (home.dir / "mnt").mkdir()
-    said = machine(home, """
+    output = machine(home, """
         "$SKEP" vfs mount ann "$AT/mnt" >/dev/null & server=$!
         for i in $(seq 600); do grep -q " $AT/mnt " /proc/mounts && break; sleep 0.1; done
         # the guardian would take the mount away
@@ -144,10 +144,10 @@ def test_a_mount_whose_server_was_killed(home):
         grep -q " $AT/mnt " /proc/mounts && echo still mounted
         true
     """)
-    first, second, third = re.split(r"status \d+\n", said)
-    assert re.findall(r"status (\d+)", said) == ["1", "0"], said
-    assert '"orphan_mount"' in first and '"fixed":"yes"' in second, said
-    assert "orphan_mount" not in third and "still" not in third, said
+    first, second, third = re.split(r"status \d+\n", output)
+    assert re.findall(r"status (\d+)", output) == ["1", "0"], output
+    assert '"orphan_mount"' in first and '"fixed":"yes"' in second, output
+    assert "orphan_mount" not in third and "still" not in third, output
 
 
 def test_a_file_of_another_agent(home):
@@ -243,7 +243,7 @@ def test_a_control_plane_that_was_deleted(home):
 
 def test_disks_that_are_nearly_full(home):
     fill(home, "ann")
-    said = on_small_disk(home, "120m", """
+    output = on_small_disk(home, "120m", """
         cp -r "$SKEP_HOME" $SMALL/home
         export SKEP_HOME=$SMALL/home
         "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite >/dev/null
@@ -251,8 +251,8 @@ def test_disks_that_are_nearly_full(home):
         head -c 115m /dev/zero >$SMALL/filler
         "$SKEP" doctor --json || test $? = 65
     """)
-    first, second = said.split('"disk_full"')
-    assert '"disk_low"' in first and '"disk_low"' not in second, said
+    first, second = output.split('"disk_full"')
+    assert '"disk_low"' in first and '"disk_low"' not in second, output
 
 
 NET = """
@@ -291,20 +291,20 @@ def machine(home, script, under=""):
                        env=dict(home.env, SKEP=str(home.bin / "skep"),
                                 AT=str(home.dir)),
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
-    said = p.stdout.decode()
-    if re.search("(unshare|mount|echo|setpriv|sh): ", said):
-        lib.skip("this machine cannot be made poorer: " + said.strip())
-    return said
+    output = p.stdout.decode()
+    if re.search("(unshare|mount|echo|setpriv|sh): ", output):
+        lib.skip("this machine cannot be made poorer: " + output.strip())
+    return output
 
 
 def test_what_the_machine_lacks(home):
     fill(home, "ann")
-    said = machine(home, "mount -t tmpfs none /dev || exit 1\n: >/dev/null")
-    assert '"no_fuse"' in said, said
-    said = machine(home, "echo 0 >/proc/sys/user/max_user_namespaces || exit 1\n"
+    output = machine(home, "mount -t tmpfs none /dev || exit 1\n: >/dev/null")
+    assert '"no_fuse"' in output, output
+    output = machine(home, "echo 0 >/proc/sys/user/max_user_namespaces || exit 1\n"
                    "mount -t tmpfs -o ro none /sys/fs/cgroup || exit 1",
                    under="setpriv --bounding-set=-all --inh-caps=-all")
-    assert '"sandbox_gap"' in said and '"no_cgroup"' in said, said
+    assert '"sandbox_gap"' in output and '"no_cgroup"' in output, output
 
 
 # Into a cgroup of its own, wherever the second version is mounted.
@@ -321,14 +321,14 @@ exit
 
 def test_cgroups_are_found_where_they_are_mounted(home):
     fill(home, "ann")
-    said = machine(home, APART)
-    assert '"backup_none"' in said and '"no_cgroup"' not in said, said
+    output = machine(home, APART)
+    assert '"backup_none"' in output and '"no_cgroup"' not in output, output
     if os.geteuid() != 0:
         lib.skip("only root takes mounts away")
-    said = home.run("unshare", "-m", "sh", "-c", "awk '$3 == \"cgroup2\" "
+    output = home.run("unshare", "-m", "sh", "-c", "awk '$3 == \"cgroup2\" "
                     "{ print $2 }' /proc/mounts | xargs -r -n 1 umount -l && "
                     "exec $0 doctor --json", home.bin / "skep", code=None).out
-    assert '"no_cgroup"' in said and "not mounted" in said, said
+    assert '"no_cgroup"' in output and "not mounted" in output, output
 
 
 def test_a_fix_does_what_it_says_and_nothing_else(home):

@@ -22,7 +22,7 @@ def apply(home, source, *more, code=0):
     return items(home, "apply", source, *QUICK, *more, code=code)
 
 
-def say(n, first=0):
+def messages(n, first=0):
     return [{"id": "i%d" % i, "role": "user", "content": "line %d" % i}
             for i in range(first, first + n)]
 
@@ -50,9 +50,9 @@ def exactly(root):
 
 def test_of_a_file_that_grew_only_what_is_new_comes(home):
     path = home.dir / "talk.jsonl"
-    foreign.lines(path, say(3))
+    foreign.lines(path, messages(3))
     assert taken(apply(home, path), "imported") == {"imported/talk": 3}
-    add(path, json.dumps(say(1, 3)[0]) + "\n" + '{"id":"i4","role":"user","cont')
+    add(path, json.dumps(messages(1, 3)[0]) + "\n" + '{"id":"i4","role":"user","cont')
     plan = items(home, "plan", path)[0]
     assert (plan["state"], plan["records"], plan["added"]) == ("planned", 4, 1)
     got = apply(home, path, "--delete-source", code=1)[0]
@@ -68,7 +68,7 @@ def test_of_a_file_that_grew_only_what_is_new_comes(home):
 
 def test_another_time_of_change_is_noted_and_nothing_else(home):
     path = home.dir / "talk.jsonl"
-    foreign.lines(path, say(3))
+    foreign.lines(path, messages(3))
     apply(home, path)
     os.utime(path, ns=(1, 12345678901234567))
     assert apply(home, path)[0]["state"] == "done"
@@ -79,9 +79,9 @@ def test_another_time_of_change_is_noted_and_nothing_else(home):
 
 def test_a_source_that_tells_another_story_adds_nothing(home):
     path = home.dir / "talk.jsonl"
-    foreign.lines(path, say(3))
+    foreign.lines(path, messages(3))
     apply(home, path)
-    foreign.lines(path, say(2) + [{"id": "i2", "role": "user", "content": "edited"}] + say(1, 3))
+    foreign.lines(path, messages(2) + [{"id": "i2", "role": "user", "content": "edited"}] + messages(1, 3))
     got = apply(home, path, "--delete-source", code=1)[0]
     assert got["state"] == "failed" and "event 3 differs from the file" in got["warning"], got
     assert path.exists() and len(events(home, "imported/talk")) == 3
@@ -91,19 +91,19 @@ def test_a_source_that_tells_another_story_adds_nothing(home):
 
 def test_a_session_that_went_on_here_is_left_alone(home):
     path = home.dir / "talk.jsonl"
-    foreign.lines(path, say(3))
+    foreign.lines(path, messages(3))
     apply(home, path)
     home.skep("session", "append", "talk", "from here", "--agent", "imported")
     (home.dir / "moved").mkdir()
     shutil.copy(path, home.dir / "moved")
     got = apply(home, home.dir / "moved")[0]
     assert (got["state"], got["added"]) == ("done", 0), "the same at another place"
-    foreign.lines(path, say(4))
+    foreign.lines(path, messages(4))
     got = apply(home, path, code=1)[0]
     assert got["state"] == "failed" and "event 4" in got["warning"], got
     assert len(events(home, "imported/talk")) == 4
     home.skep("session", "append", "mine", "own words", "--agent", "imported")
-    foreign.lines(home.dir / "mine.jsonl", say(2))
+    foreign.lines(home.dir / "mine.jsonl", messages(2))
     got = apply(home, home.dir / "mine.jsonl", code=1)[0]
     assert "already" in got["warning"] and texts(home, "imported/mine") != ["line 0"], got
 
@@ -154,12 +154,12 @@ def test_a_plan_touches_neither_home_nor_source(home):
 
 def test_a_source_on_a_medium_that_cannot_be_written(home):
     foreign.openclaw_databases(home.dir / "source")
-    said = on_small_disk(home, "4m", """
+    output = on_small_disk(home, "4m", """
         cp -r source $SMALL/source
         mount -o remount,ro $SMALL
         "$SKEP" import apply $SMALL/source --yes --json
     """)
-    assert '"target":"work/agent:work:tg"' in said and '"state":"imported"' in said, said
+    assert '"target":"work/agent:work:tg"' in output and '"state":"imported"' in output, output
     assert len(events(home, "work/agent:work:tg")) == 5
 
 
@@ -178,7 +178,7 @@ class Writer(threading.Thread):
         while not self.stop.wait(0.004):
             self.n += 1
             i = self.n
-            add(self.source / "talk.jsonl", json.dumps(say(1, i)[0]) + "\n")
+            add(self.source / "talk.jsonl", json.dumps(messages(1, i)[0]) + "\n")
             with db:
                 db.execute("INSERT INTO chat_messages VALUES (?,'ses_a','user','{}',NULL,?,0)",
                            ("w%d" % i, 1757325700000 + i))
@@ -245,16 +245,16 @@ def test_an_import_beside_a_worker_that_writes_loses_nothing_of_either(home):
                           " event_type t ON t.id = e.type WHERE t.name = 'output'")[0][0]
     lib.eventually(lambda: home.agent_db("imported").exists() and outputs() > 5)
     for i in range(8):
-        foreign.lines(home.dir / "s" / ("t%d.jsonl" % i), say(400))
+        foreign.lines(home.dir / "s" / ("t%d.jsonl" % i), messages(400))
         apply(home, home.dir / "s")
 
     def state():
         return home.query(home.control, "SELECT state FROM run WHERE id = ?", run)[0][0]
     busy = state()
     assert lib.eventually(lambda: state() in ("succeeded", "failed") and state()) == "succeeded"
-    said = "\n".join(json.loads(b).get("text", "") for t, b, _, _ in
+    output = "\n".join(json.loads(b).get("text", "") for t, b, _, _ in
                      events(home, "imported/live") if t == "output")
-    assert [x for x in said.split("\n") if x] == ["out %d" % i for i in range(1, 301)], busy
+    assert [x for x in output.split("\n") if x] == ["out %d" % i for i in range(1, 301)], busy
     for i in range(8):
         assert len(events(home, "imported/t%d" % i)) == 400
     h.down()
@@ -265,13 +265,13 @@ def test_an_import_beside_a_worker_that_writes_loses_nothing_of_either(home):
 
 def test_everything_is_listed_whatever_it_is(home):
     source = home.dir / "source"
-    foreign.lines(source / "good.jsonl", say(2))
+    foreign.lines(source / "good.jsonl", messages(2))
     (source / "notes.txt").write_text("x")
     (source / "notes.txt-wal").write_text("the log of nothing")
     (source / "empty").write_text("")
-    (source / "a\nb.jsonl").write_text(json.dumps(say(1)[0]) + "\n")
+    (source / "a\nb.jsonl").write_text(json.dumps(messages(1)[0]) + "\n")
     with open(os.fsencode(source) + b"/\xff\xfe.jsonl", "w") as f:
-        f.write(json.dumps(say(1)[0]) + "\n")
+        f.write(json.dumps(messages(1)[0]) + "\n")
     (source / "loop").symlink_to(source)
     (source / "lost").symlink_to("/nowhere")
     os.mkfifo(source / "pipe")
@@ -323,8 +323,8 @@ def test_lines_in_are_lines_out_or_are_counted(home):
 
 def test_a_line_that_no_event_holds_fails_its_file_alone(home):
     source = home.dir / "source"
-    foreign.lines(source / "good.jsonl", say(2))
-    foreign.lines(source / "huge.jsonl", say(2) + [{"role": "user", "content": "x" * (17 << 20)}])
+    foreign.lines(source / "good.jsonl", messages(2))
+    foreign.lines(source / "huge.jsonl", messages(2) + [{"role": "user", "content": "x" * (17 << 20)}])
     got = {p["path"].rsplit("/", 1)[1]: p for p in apply(home, source, "--delete-source", code=1)}
     assert got["huge.jsonl"]["state"] == "failed" and "16777216" in got["huge.jsonl"]["warning"]
     assert (source / "huge.jsonl").exists() and not (source / "good.jsonl").exists()
@@ -333,8 +333,8 @@ def test_a_line_that_no_event_holds_fails_its_file_alone(home):
 
 def test_a_source_that_cannot_be_moved_stays_and_is_told(home):
     source = home.dir / "source"
-    foreign.lines(source / "good.jsonl", say(2))
-    foreign.lines(home.dir / "old" / "good.jsonl", say(1))
+    foreign.lines(source / "good.jsonl", messages(2))
+    foreign.lines(home.dir / "old" / "good.jsonl", messages(1))
     got = apply(home, source, "--archive", home.dir / "old", code=1)
     assert [p["state"] for p in got] == ["imported", "failed"], got
     assert "kept" in got[1]["warning"] and (source / "good.jsonl").exists()
@@ -388,7 +388,7 @@ def test_a_full_disk_stops_an_import_and_the_next_finishes_it(home):
     there = digest(source)
     stopped = 0
     for size in ("700k", "900k", "1200k", "1600k", "2400k", "3600k"):
-        said = on_small_disk(home, size, """
+        output = on_small_disk(home, size, """
             export SKEP_HOME=$SMALL/home TMPDIR=/tmp
             code=0
             "$SKEP" import apply source --yes --delete-source --dangerously-skip-backup \\
@@ -400,8 +400,8 @@ def test_a_full_disk_stops_an_import_and_the_next_finishes_it(home):
             "$SKEP" state stats >/dev/null
             rm -rf $HOME/kept; cp -r $SMALL/home $HOME/kept
         """)
-        code = int(said.split("first ")[1].split()[0])
-        assert code in (0, 1, 74), said
+        code = int(output.split("first ")[1].split()[0])
+        assert code in (0, 1, 74), output
         stopped += code != 0
         kept = home.dir / "kept"
         db = sqlite3.connect(kept / "agents" / "imported" / "agent.sqlite")

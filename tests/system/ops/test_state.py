@@ -246,7 +246,7 @@ def test_checkpoint_empties_the_log_or_says_busy(home):
 
 def test_every_mode_of_a_checkpoint_says_what_it_did(home):
     fill(home, "ann")
-    # somebody has the file open: the last one to close would empty the log
+    # another process has the file open: the last one to close would empty the log
     reader = sqlite3.connect(home.agent_db("ann"))
     reader.execute("SELECT count(*) FROM event").fetchall()
 

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 import lib
-from sandbox_lib import neighbour, at_peace, said
+from sandbox_lib import neighbour, at_peace, run_output
 from skepd_lib import Host, finish
 
 NOBODY = 65534
@@ -142,14 +142,14 @@ class Outside:
             "env": {k: str(v) for k, v in self.know.items()}}, **more)
         run = self.d.submit("a", max_attempts=1)
         row = self.d.until(run, seconds=90)
-        told = said(self.d, "a", run).split("\n")
-        assert row["state"] == "succeeded", (row, told)
-        return told
+        output = run_output(self.d, "a", run).split("\n")
+        assert row["state"] == "succeeded", (row, output)
+        return output
 
 
-def wrong(told, skipped=()):
+def wrong(output, skipped=()):
     bad = []
-    for line in told:
+    for line in output:
         name, want, got = line.split(" ")[:3]
         if want != got and name not in skipped:
             bad.append(line)
@@ -171,9 +171,9 @@ def escape(home, uid):
         skipped.add("limit_memory")
     bad, tried = {}, 0
     for level in LEVELS:
-        told = out.probe(level)
-        tried += len(told)
-        bad[level] = wrong(told, skipped)
+        output = out.probe(level)
+        tried += len(output)
+        bad[level] = wrong(output, skipped)
     assert tried > 600, tried
     assert not any(bad.values()), bad
     at_peace(d, out.peace)
@@ -210,9 +210,9 @@ def escape_partial(home, uid):
     assert (row["state"], row["reason"]) == ("failed", "sandbox"), row
     assert '"partial"' in row["detail"], row
     skipped = {"limit_processes", "limit_memory"}
-    told = out.probe("partial")
-    assert len(told) > 150, told
-    assert not wrong(told, skipped), wrong(told, skipped)
+    output = out.probe("partial")
+    assert len(output) > 150, output
+    assert not wrong(output, skipped), wrong(output, skipped)
     at_peace(d, out.peace)
     finish(d)
 

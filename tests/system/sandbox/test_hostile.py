@@ -1,4 +1,4 @@
-"""Peers on the workers' socket that mean ill, or died: nobody else notices."""
+"""Hostile or dead peers on the workers' socket: no other peer is affected."""
 import json
 import os
 import socket
@@ -186,7 +186,7 @@ def test_a_peer_that_dies_in_a_frame_leaves_no_descriptor(home):
             for shut in (False, True):
                 for _ in range(4):
                     die_after(home, stream[:end], read and end >= 8, shut)
-    # what skepd opens for a moment by itself may be there at any one look
+    # descriptors that skepd opens for a moment may be seen in one sample
     lib.eventually(lambda: descriptors(host) <= before, 15,
                    "descriptors back to %d" % before)
     well(host, run)

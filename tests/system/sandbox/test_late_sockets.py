@@ -5,9 +5,11 @@ import os
 import pathlib
 import shutil
 import socket
+import subprocess
 import tempfile
 
 import lib
+from sandbox_lib import run_output
 from skepd_lib import Host, finish
 
 TRY = """
@@ -24,7 +26,7 @@ def ask(path, text):
     s.sendall(text.encode())
     return text and s.recv(400).decode().split("\\r\\n")[0]
 head = "%s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
-def gone(path):  # the process that connected does not exist any more
+def gone(path):  # the process that connected no longer exists
     s = socket.socket(socket.AF_UNIX)
     pid = os.fork()
     if pid == 0:
@@ -100,9 +102,9 @@ def test_another_home_that_starts_later_grants_nothing_to_a_run(home):
 
 def test_a_strict_sandbox_has_no_sockets_of_later(home):
     h = Host(home).start()
-    said = what_a_run_reaches(home, h, "strict", strict=True,
+    output = what_a_run_reaches(home, h, "strict", strict=True,
                               sandbox="required")
-    assert said == ["FileNotFoundError", "", "FileNotFoundError"], said
+    assert output == ["FileNotFoundError", "", "FileNotFoundError"], output
     finish(h)
 
 
@@ -125,3 +127,48 @@ def test_a_token_is_good_for_the_socket_in_a_container(home):
                        token).out
         assert out.strip() == status, (token, out)
     finish(h)
+
+
+REAL_VAR_RUN = """
+mount --make-rprivate / && mount -t tmpfs skep /var &&
+mkdir -p /var/run /var/tmp && exec python3 -c "$1"
+"""
+BIND = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind("/var/run/s.sock")
+s.listen()
+print("bound", flush=True)
+sys.stdin.read()
+"""
+CONNECT = """
+import socket
+for path in ("/var/run/s.sock", "/var/run/../run/s.sock"):
+    try:
+        socket.socket(socket.AF_UNIX).connect(path)
+        print("connected")
+    except OSError as e:
+        print("no", e)
+"""
+
+
+def test_a_var_run_that_is_a_directory_has_no_sockets(home):
+    if os.getuid() != 0:
+        lib.skip("needs root, for mounts of its own")
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", REAL_VAR_RUN, "sh", BIND],
+                          stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as service:
+        assert service.stdout.readline() == b"bound\n"
+        d = Host(home)
+        with open(home.dir / "skepd.log", "ab") as log:
+            d.process = home.start("nsenter", "-m", "-t", str(service.pid),
+                                   home.bin / "skepd", stderr=log)
+        lib.eventually(d.answers, 60, "an answer of skepd")
+        d.agent("a", "exec", {"command": ["python3", "-c", CONNECT],
+                              "stdin": "none"})
+        run = d.submit("a")
+        d.until(run)
+        output = run_output(d, "a", run)
+        finish(d)
+        service.stdin.close()
+    assert len(output.split("\n")) == 2 and "connected" not in output, output

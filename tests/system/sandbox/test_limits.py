@@ -3,7 +3,7 @@ it says then."""
 import os
 
 import lib
-from sandbox_lib import at_peace, neighbour, said
+from sandbox_lib import at_peace, neighbour, run_output
 from skepd_lib import Host, QUICK, finish
 
 FORKS = r"""
@@ -28,10 +28,10 @@ def test_forks_have_an_end(home):
             limits={"pids": 40})
     run = d.submit("a")
     d.until(run)
-    told = said(d, "a", run)
+    output = run_output(d, "a", run)
     if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
         lib.skip("no cgroup that counts processes")
-    assert "no more after" in told and "forked 200" not in told, told
+    assert "no more after" in output and "forked 200" not in output, output
     at_peace(d, peace)
     finish(d)
 
@@ -58,13 +58,13 @@ def test_forks_have_an_end_that_nobody_asked_for(home):
     d.agent("free", "exec", code, limits={"pids": 0})
     if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
         lib.skip("no cgroup that counts processes")
-    told = {}
+    output = {}
     for name in ("a", "free"):
         run = d.submit(name)
         assert d.until(run)["state"] == "succeeded"
-        told[name] = said(d, name, run)
-    assert "no more after 20" in told["a"], told
-    assert told["free"] == "made 2200", told
+        output[name] = run_output(d, name, run)
+    assert "no more after 20" in output["a"], output
+    assert output["free"] == "made 2200", output
     finish(d)
 
 
@@ -170,7 +170,7 @@ def test_memory_processes_and_descriptors_have_limits_by_default(home):
                           "stdin": "none"})
     run = d.submit("b")
     assert d.until(run)["state"] == "succeeded"
-    files, core, score = map(int, said(d, "b", run).split())
+    files, core, score = map(int, run_output(d, "b", run).split())
     assert files == 8192 and core == 0, (files, core)
     with open("/proc/%d/oom_score_adj" % d.process.pid) as f:
         own = int(f.read())

@@ -8,7 +8,7 @@ import threading
 
 import lib
 from channel_lib import post
-from plugin_lib import nobody_left, plugin, show, trouble, until
+from plugin_lib import nobody_left, plugin, show, await_last_error, until
 from skepd_lib import Refused, cgroups_of, host
 
 # Registers, then answers each message with what its code returns.
@@ -129,8 +129,8 @@ def test_attachments_are_files_that_only_their_plugin_sees(home):
     other = post(h, "q", read(mine))
     lib.eventually(lambda: h.call("GET", "/v1/deliveries/" + other)["remote_id"],
                    30, "an answer")
-    said = h.call("GET", "/v1/deliveries/" + other)["remote_id"]
-    assert json.loads(said) == "FileNotFoundError", said
+    output = h.call("GET", "/v1/deliveries/" + other)["remote_id"]
+    assert json.loads(output) == "FileNotFoundError", output
     h.down()
 
 
@@ -168,11 +168,11 @@ def test_what_cannot_start_in_the_sandbox_says_so(home):
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     plugin(h, "p", "sh", "-c", "exec " + str(script), paths={})
-    trouble(h, "p", "it ended with status 127")
+    await_last_error(h, "p", "it ended with status 127")
     plugin(h, "q", "/no/such", paths={})
-    trouble(h, "q", "No such file or directory in the sandbox")
+    await_last_error(h, "q", "No such file or directory in the sandbox")
     plugin(h, "r", "/no/such", sandbox="off")
-    trouble(h, "r", "cannot start /no/such: No such file or directory")
+    await_last_error(h, "r", "cannot start /no/such: No such file or directory")
     assert "sandbox" not in show(h, "r")["last_error"]
     h.down()
 

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 import lib
-from sandbox_lib import PEACE, at_peace, neighbour, said
+from sandbox_lib import PEACE, at_peace, neighbour, run_output
 from skepd_lib import Host, finish
 
 
@@ -22,22 +22,22 @@ def escape(home, text, seconds=lib.HANG, **more):
     d.shell("a", text, **more)
     run = d.submit("a")
     row = d.until(run, seconds=seconds)
-    told = said(d, "a", run)
+    output = run_output(d, "a", run)
     home.events = d.events("a", run)
     at_peace(d, peace)
     finish(d)
-    return told, row
+    return output, row
 
 
 def test_nothing_of_the_home_can_be_seen(home):
-    told, _ = escape(home, "cd {0}; ls -d state run credentials skep.json; "
+    output, _ = escape(home, "cd {0}; ls -d state run credentials skep.json; "
                      "ls agents; cat {0}/state/skep.sqlite; "
                      "cat {0}/agents/peace/agent.sqlite; "
                      "cat {0}/agents/a/agent.sqlite"
                      .format(home.path))
-    assert "SQLite" not in told
-    assert "\na" in "\n" + told and "peace\n" not in told, told
-    assert told.count("No such file") >= 5, told
+    assert "SQLite" not in output
+    assert "\na" in "\n" + output and "peace\n" not in output, output
+    assert output.count("No such file") >= 5, output
 
 
 def test_a_directory_below_must_not_hold_the_home(home):
@@ -51,7 +51,7 @@ def test_a_directory_below_must_not_hold_the_home(home):
                 workspace="vfs-scratch")
         run = d.submit("a%d" % i)
         row = d.until(run)
-        assert "SQLite" not in said(d, "a%d" % i, run)
+        assert "SQLite" not in run_output(d, "a%d" % i, run)
         assert (row["state"], row["reason"]) == ("failed", "workspace"), row
         assert "contains the home of skep" in row["detail"], row
     finish(d)
@@ -94,31 +94,31 @@ def test_the_process_that_serves_a_workspace_is_confined(home):
             assert int(s["CapPrm"], 16) & ~2 == 0, s["CapPrm"]
     home.skep("vfs", "put", "a", "/stop", input="stopped")
     assert d.until(run)["state"] == "succeeded"
-    assert said(d, "a", run) == "stopped"
+    assert run_output(d, "a", run) == "stopped"
     lib.eventually(lambda: not servers(home), 30, "their end")
     finish(d)
 
 
 def test_the_ways_around_through_proc_are_closed(home):
     outside = os.getpid()
-    told, _ = escape(home, "for p in 1 %d; do cat /proc/$p/environ; "
+    output, _ = escape(home, "for p in 1 %d; do cat /proc/$p/environ; "
                      "ls /proc/$p/root/; ls /proc/$p/cwd/; cat /proc/$p/fd/4; "
                      "done; cat /proc/1/root%s/state/skep.sqlite"
                      % (outside, home.path))
-    assert told.count("Permission denied") >= 4, told
-    assert told.count("No such file") >= 5, told
-    assert "SQLite" not in told and "SKEP_HOME" not in told
+    assert output.count("Permission denied") >= 4, output
+    assert output.count("No such file") >= 5, output
+    assert "SQLite" not in output and "SKEP_HOME" not in output
 
 
 def test_nothing_outside_can_be_written(home):
     inside = "echo in > here && mv here there && cat there; "
-    told, _ = escape(home, inside + "echo x > /etc/skep-x; echo x > /usr/skep-x; "
+    output, _ = escape(home, inside + "echo x > /etc/skep-x; echo x > /usr/skep-x; "
                      "echo x > /var/tmp/skep-x; mkdir /skep-x; "
                      "echo x > /tmp/skep-escaped && echo private; "
                      "mknod disk b 8 0; ln -s /etc link; echo x > link/skep-x")
-    assert told.startswith("in\n"), told
-    assert "private" in told, told
-    assert len(re.findall("Read-only|denied|not permitted", told)) >= 5, told
+    assert output.startswith("in\n"), output
+    assert "private" in output, output
+    assert len(re.findall("Read-only|denied|not permitted", output)) >= 5, output
     for path in ("/etc/skep-x", "/usr/skep-x", "/var/tmp/skep-x", "/skep-x",
                  "/tmp/skep-escaped"):
         assert not os.path.exists(path), path
@@ -135,8 +135,8 @@ def test_nobody_else_can_be_signalled(home):
             "echo alive" % (other, d.process.pid))
     run = d.submit("a")
     row = d.until(run)
-    told = said(d, "a", run)
-    assert told.count("No such process") >= 2 and "alive" in told, (told, row)
+    output = run_output(d, "a", run)
+    assert output.count("No such process") >= 2 and "alive" in output, (output, row)
     at_peace(d, peace)
     finish(d)
 
@@ -166,18 +166,18 @@ def reach_pids(d, *pids):
                                       *map(str, pids)], "stdin": "none"})
     run = d.submit("a")
     assert d.until(run)["state"] == "succeeded", d.get(run)
-    return said(d, "a", run).split("\n")
+    return run_output(d, "a", run).split("\n")
 
 
 def test_no_other_process_can_be_changed(home):
     d = Host(home).start()
     peace = neighbour(d)
-    told = reach_pids(d, d.process.pid, d.get(peace)["pid"])
+    output = reach_pids(d, d.process.pid, d.get(peace)["pid"])
     assert sum(line.startswith("self") and line.endswith("done")
-               for line in told) == 5, told
-    assert not [line for line in told if line.startswith("other") and
-                "No such process" not in line], told
-    assert told[-1] == "seen 2", told
+               for line in output) == 5, output
+    assert not [line for line in output if line.startswith("other") and
+                "No such process" not in line], output
+    assert output[-1] == "seen 2", output
     at_peace(d, peace)
     finish(d)
 
@@ -192,11 +192,11 @@ def test_pids_of_others_are_refused_without_a_namespace_of_pids(home):
             "echo 0 > /proc/sys/user/max_pid_namespaces; exec " +
             str(home.bin / "skepd"), stderr=log)
     lib.eventually(d.answers, 60, "an answer of skepd")
-    told = reach_pids(d, d.process.pid)
+    output = reach_pids(d, d.process.pid)
     assert sum(line.startswith("self") and line.endswith("done")
-               for line in told) == 5, told
+               for line in output) == 5, output
     assert sum(line.startswith(("other", "user")) and
-               line.endswith("not permitted") for line in told) == 6, told
+               line.endswith("not permitted") for line in output) == 6, output
     lib.eventually(lambda: "no PID namespace" in d.log(), 30, "a log line")
     d.shell("b", "echo done", sandbox="required")
     row = d.until(d.submit("b"))
@@ -218,9 +218,9 @@ for name in ("skep.sock", "workers.sock"):
 
 
 def test_the_sockets_of_the_supervisor_are_out_of_reach(home):
-    told, _ = escape(home, "python3 -c '%s'; skep ps --home %s"
+    output, _ = escape(home, "python3 -c '%s'; skep ps --home %s"
                      % (CONNECT.replace("'", '"') % home.path, home.path))
-    assert told.count("refused") == 2 and "connected" not in told, told
+    assert output.count("refused") == 2 and "connected" not in output, output
 
 
 def test_services_of_a_person_are_out_of_reach(home):
@@ -232,26 +232,26 @@ def test_services_of_a_person_are_out_of_reach(home):
     home.undo.append(lambda: shutil.rmtree(place))
     s = socket.socket(socket.AF_UNIX)
     s.bind(place + "/s")
-    told, _ = escape(home, "ls /run/user; cd %s && echo there" % place)
+    output, _ = escape(home, "ls /run/user; cd %s && echo there" % place)
     s.close()
-    assert "skep-test" not in told.split("cd:")[0], told
-    assert "there" not in told, told
+    assert "skep-test" not in output.split("cd:")[0], output
+    assert "there" not in output, output
 
 
 def test_the_machine_cannot_be_changed(home):
-    told, _ = escape(home, "mount -t tmpfs x /mnt; unshare -Ur true; "
+    output, _ = escape(home, "mount -t tmpfs x /mnt; unshare -Ur true; "
                      "unshare -m true; umount /tmp; "
                      "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status")
-    assert "NoNewPrivs:\t1" in told and "Seccomp:\t2" in told, told
-    assert told.lower().count("permi") >= 3, told
+    assert "NoNewPrivs:\t1" in output and "Seccomp:\t2" in output, output
+    assert output.lower().count("permi") >= 3, output
 
 
 def test_no_process_outlives_its_run(home):
     mark = "86399.%d" % (os.getpid() % 1000)
-    told, row = escape(home, "setsid sh -c 'trap \"\" TERM HUP; (sleep %s &) ; "
+    output, row = escape(home, "setsid sh -c 'trap \"\" TERM HUP; (sleep %s &) ; "
                        "sleep %s' >/dev/null 2>&1 & sleep 0.1; echo left"
                        % (mark, mark))
-    assert row["state"] == "succeeded" and told == "left", (row, told)
+    assert row["state"] == "succeeded" and output == "left", (row, output)
     strays = [b for _, kind, b in home.events if "left" in b]
     assert strays and "sleep" in strays[0]["left"], home.events
     assert "left" in strays[0]["text"], strays
@@ -260,15 +260,15 @@ def test_no_process_outlives_its_run(home):
 
 
 def test_one_file_and_tmp_have_a_size(home):
-    told, row = escape(home, "head -c 3000000 /dev/zero > big; echo is $?; "
+    output, row = escape(home, "head -c 3000000 /dev/zero > big; echo is $?; "
                        "ls -l big; head -c 9000000 /dev/zero > /tmp/big; "
                        "echo tmp $?", limits={"file": "1M", "tmp": "4M"})
     assert (home.path / "agents/a/workspace/big").stat().st_size <= 1 << 20
-    assert "is 0" not in told and "tmp 0" not in told, told
+    assert "is 0" not in output and "tmp 0" not in output, output
 
 
 def small_disk(home):
-    """A supervisor beside a disk of 300 MiB that is nobody else's, and how much
+    """A supervisor beside a disk of 300 MiB that nothing else uses, and how much
     of it is in use."""
     disk = home.dir / "disk"
     disk.mkdir()
@@ -344,7 +344,7 @@ def test_old_files_that_are_touched_are_not_written(home):
             "echo still here", path=str(disk / "a"), limits={"disk": "8M"})
     run = d.submit("a")
     assert d.until(run)["state"] == "succeeded"
-    assert said(d, "a", run) == "still here"
+    assert run_output(d, "a", run) == "still here"
     finish(d)
 
 
@@ -358,8 +358,8 @@ def test_a_workspace_in_the_file_has_a_size(home):
             limits={"disk": "16M"})
     run = d.submit("a")
     d.until(run)
-    told = said(d, "a", run)
-    assert "is 0" not in told and "after" in told, told
+    output = run_output(d, "a", run)
+    assert "is 0" not in output and "after" in output, output
     d.shell("b", "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/urandom > f;"
             " setfattr -n user.skep.snapshot -v s$i . || python3 -c "
             "'import os; os.setxattr(\".\", \"user.skep.snapshot\", "
@@ -400,7 +400,7 @@ def test_the_network_is_what_was_asked_for(home):
     spaces = ["disk"]
     if os.access("/dev/fuse", os.R_OK | os.W_OK):
         spaces.append("vfs-only")
-    for word, told in want.items():
+    for word, output in want.items():
         for space in spaces:
             agent = word + "-" + space
             d.agent(agent, "exec", {"command": [
@@ -408,13 +408,13 @@ def test_the_network_is_what_was_asked_for(home):
                 "stdin": "none"}, network=word, workspace=space)
             run = d.submit(agent)
             assert d.until(run)["state"] == "succeeded"
-            got = said(d, agent, run).split("\n")
+            got = run_output(d, agent, run).split("\n")
             extra = [n for n in got[2].split()[2:] if n in "tunl0 sit0 gre0"]
-            assert got[:2] == told[:2], (agent, got)
+            assert got[:2] == output[:2], (agent, got)
             assert word == "host" or not set(got[2].split()[1:]) - \
                 {"lo"} - set(extra), (agent, got)
             if word == "host":
-                assert got == told, got
+                assert got == output, got
     host.close()
     finish(d)
 
@@ -423,13 +423,31 @@ def test_paths_are_granted_and_withheld(home):
     (home.dir / "data").mkdir()
     (home.dir / "data" / "in").write_text("given")
     (home.dir / "out").mkdir()
-    told, _ = escape(home, "cat {0}/data/in; echo x > {0}/out/made; "
+    output, _ = escape(home, "cat {0}/data/in; echo x > {0}/out/made; "
                      "echo x > {0}/data/bad".format(home.dir),
                      paths={"read": [str(home.dir / "data")],
                             "write": [str(home.dir / "out")]})
-    assert "given" in told and "Read-only" in told, told
+    assert "given" in output and "Read-only" in output, output
     assert (home.dir / "out" / "made").exists()
     assert not (home.dir / "data" / "bad").exists()
+
+
+def test_a_home_that_is_named_is_read_as_a_whole_without_its_keys(home):
+    person = pathlib.Path(tempfile.mkdtemp(prefix="skep-test-", dir="/var/tmp"))
+    home.undo.append(lambda: shutil.rmtree(person))
+    (person / ".ssh").mkdir()
+    (person / ".ssh" / "id").write_text("the secret")
+    for i in range(700):
+        (person / ("f%d" % i)).write_text("given")
+    for kind in ("read", "write"):
+        d = Host(home, env={"HOME": str(person)}).start()
+        d.shell("a", "cd %s; cat f* | wc -c; cat .ssh/id" % person,
+                paths={kind: [str(person)]})
+        run = d.submit("a")
+        d.until(run)
+        output = run_output(d, "a", run)
+        assert "3500" in output and "secret" not in output, (kind, output)
+        finish(d)
 
 
 @contextlib.contextmanager
@@ -459,13 +477,13 @@ def test_the_whole_host_can_be_made_writable(home):
                         shown, free, home.path), paths={"write": ["/"]})
             run = d.submit("a")
             d.until(run)
-            told = said(d, "a", run)
+            output = run_output(d, "a", run)
             finish(d)
-            assert (free / "made").exists(), told
-        assert told.startswith("given"), told
-        assert ("not given" in told) == (parent == "/var/tmp"), told
-        assert "skep.json" not in told, told
-        assert "Read-only" in told or os.geteuid() != 0, told
+            assert (free / "made").exists(), output
+        assert output.startswith("given"), output
+        assert ("not given" in output) == (parent == "/var/tmp"), output
+        assert "skep.json" not in output, output
+        assert "Read-only" in output or os.geteuid() != 0, output
 
 
 def test_a_prompt_shows_attachments_and_nothing_else(home):
@@ -479,16 +497,16 @@ def test_a_prompt_shows_attachments_and_nothing_else(home):
                    "{0}/f1/../f2 '{0}/none'"):
         run = d.submit("a", prompt.format(media))
         d.until(run)
-        told = said(d, "a", run)
-        assert "for you" in told and "for others" not in told, told
-        assert "skep.sock" not in told and "f2\n" not in told, told
+        output = run_output(d, "a", run)
+        assert "for you" in output and "for others" not in output, output
+        assert "skep.sock" not in output and "f2\n" not in output, output
     finish(d)
 
 
 def test_off_is_off(home):
-    told, _ = escape(home, "ls %s; grep Seccomp: /proc/self/status" % home.path,
+    output, _ = escape(home, "ls %s; grep Seccomp: /proc/self/status" % home.path,
                      sandbox="off")
-    assert "agents" in told and "Seccomp:\t0" in told, told
+    assert "agents" in output and "Seccomp:\t0" in output, output
 
 
 def probe(home):
@@ -514,7 +532,7 @@ def test_a_machine_without_namespaces_says_so_or_refuses(home):
     assert d.until(run)["state"] == "failed", d.get(run)
     gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
     assert gaps and "no namespaces" in gaps[0]["lacks"], gaps
-    assert "done\n" in said(d, "a", run) and "denied" in said(d, "a", run)
+    assert "done\n" in run_output(d, "a", run) and "denied" in run_output(d, "a", run)
     lib.eventually(lambda: "no namespaces" in d.log(), 30, "a word in the log")
     for mode in ("on", "required"):
         d.shell("b", "echo done", sandbox=mode)

@@ -47,20 +47,20 @@ def test_a_wrong_body_is_refused_by_its_member(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("session", "append", "s", "hello")
     for body in NO_OBJECTS:
-        said = home.refused(65, "session", "append", "s", "--body", body)
-        assert "object" in said, said
+        error = home.refused(65, "session", "append", "s", "--body", body)
+        assert "object" in error, error
     assert len(rules()) > 30
     for kind, member, body in list(wrong_bodies())[::12]:
-        said = home.refused(65, "session", "append", "s", "--type", kind,
+        error = home.refused(65, "session", "append", "s", "--type", kind,
                             "--body", body)
-        assert '"%s"' % member in said and kind in said, said
+        assert '"%s"' % member in error and kind in error, error
     for kind, member, body in list(wrong_bodies())[2::20]:
-        said = home.refused(65, "session", "import", "-",
+        error = home.refused(65, "session", "import", "-",
                             input=import_lines(kind, body))
-        assert '"%s"' % member in said and "line 2" in said, said
-    said = home.refused(65, "session", "import", "-",
+        assert '"%s"' % member in error and "line 2" in error, error
+    error = home.refused(65, "session", "import", "-",
                         input=import_lines("message", "[1]"))
-    assert "object" in said and "line 2" in said, said
+    assert "object" in error and "line 2" in error, error
     assert len(home.skep("session", "show", "s", "--events",
                          "--json").lines) == 1
     for kind in types():

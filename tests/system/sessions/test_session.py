@@ -92,9 +92,9 @@ def test_a_broken_import_names_the_line_and_changes_nothing(home):
     for bad in (["{"], ["[]"], [lines[1]], [lines[0], "{\"record\":1}"],
                 [lines[0], lines[1], lines[1]], [lines[0], "\xff"]):
         text = "\n".join(bad).encode("latin-1")
-        said = home.refused(65, "session", "import", "-", "--session", "t",
+        error = home.refused(65, "session", "import", "-", "--session", "t",
                             input=text)
-        assert "line %d" % len(bad) in said, said
+        assert "line %d" % len(bad) in error, error
     assert home.skep("session", "ls", "--all", "--json").out == before
     home.integrity()
 
@@ -121,9 +121,9 @@ def test_patches_of_different_fields_both_land(home):
     assert [p.wait() for p in procs] == [0] * 12
     row = home.skep("session", "show", "s", "--json").json
     assert row["meta"] == {"k%d" % i: i for i in range(12)}
-    said = home.refused(65, "session", "patch", "s", '{"title":"x"}',
+    error = home.refused(65, "session", "patch", "s", '{"title":"x"}',
                         "--if-rev", "1")
-    assert str(row["rev"]) in said
+    assert str(row["rev"]) in error
     home.refused(65, "session", "patch", "s", '{"nonsense":1}')
     home.refused(65, "session", "patch", "s", '{"title":')
     home.refused(65, "session", "patch", "s", '{"status":"lost"}')

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 
 import lib
-from channel_lib import receiver, settled, webhook
+from channel_lib import receiver, await_deliveries, webhook
 from skepd_lib import Connection, Refused, host
 
 
@@ -69,7 +69,7 @@ def test_the_lock_of_one_agent_delays_no_other(home):
             assert b"run_finished" in text, text
             c.close()
             assert h.until(other)["state"] == "succeeded"
-        settled(h, 4, "delivered")
+        await_deliveries(h, 4, "delivered")
         assert len(log.read_text().splitlines()) == 2
         h.call("GET", "/v1/rooms")
         assert [e.status for e in edits] == [None] * 3

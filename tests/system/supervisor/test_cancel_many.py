@@ -29,8 +29,8 @@ def test_all_runs_of_an_agent_end_and_none_starts(home):
     other = fill(h, "bob", "s", 2)
     for run in (mine[0], mine[5], other[0]):
         h.until(run, "running")
-    said = home.skep("cancel", "--agent", "ada", "--wait")
-    assert "10 runs are being cancelled" in said.out + said.err, (said.out, said.err)
+    output = home.skep("cancel", "--agent", "ada", "--wait")
+    assert "10 runs are being cancelled" in output.out + output.err, (output.out, output.err)
     assert states(h, mine) == ["cancelled"] * 10
     # A queued run that was cancelled never had an attempt.
     assert [h.get(run)["attempt"] for run in mine] == [1, 0, 0, 0, 0] * 2

@@ -102,5 +102,5 @@ def test_a_retry_and_a_hold_do_not_follow_the_clock(home):
         channel_lib.post(host, name, "hello")
         attempted(host, 1)
         clock.set(-DAY if name == "retried" else -2 * DAY)
-        channel_lib.settled(host, 1, "delivered", channel=name)
+        channel_lib.await_deliveries(host, 1, "delivered", channel=name)
     assert host.down() == 0

@@ -46,9 +46,9 @@ def test_no_command_takes_the_name_of_a_control_plane_in_use(home):
     host = skepd_lib.Host(home).start()
     for i in range(5):
         host.script("a%d" % i, {"event": {"type": "note"}})
-    aside = home.dir / "aside.sqlite"
+    output = home.dir / "aside.sqlite"
     log = os.stat(str(home.control) + "-wal")
-    os.rename(home.control, aside)
+    os.rename(home.control, output)
     for words in (("agent", "add", "b", "--driver", "script"),
                   ("run", "a0", "x"), ("agent", "ls"), ("status",),
                   ("channel", "add", "f", "file")):
@@ -58,7 +58,7 @@ def test_no_command_takes_the_name_of_a_control_plane_in_use(home):
     home.skep("doctor", "--fix", code=None)
     assert not home.control.exists()
     assert os.path.samestat(log, os.stat(str(home.control) + "-wal"))
-    os.rename(aside, home.control)
+    os.rename(output, home.control)
     host.kill()
     host.start()
     assert {"a%d" % i for i in range(5)} <= {
@@ -69,12 +69,12 @@ def test_no_command_takes_the_name_of_a_control_plane_in_use(home):
 def test_a_control_plane_that_comes_back_is_used_again(home):
     host = skepd_lib.Host(home).start()
     host.script("a", {"event": {"type": "note"}})
-    aside = home.dir / "aside.sqlite"
-    move(home.control, aside)
+    output = home.dir / "aside.sqlite"
+    move(home.control, output)
     assert "deleted or replaced" in refused(
         host, "POST", "/v1/runs", {"agent": "a", "prompt": "x"})
     lib.eventually(lambda: "is missing or was replaced" in host.log(), what="a log line")
-    move(aside, home.control)
+    move(output, home.control)
     lib.eventually(lambda: "is back at its path" in host.log(),
                    what="a log line")
     assert host.until(host.submit("a"))["state"] == "succeeded"
@@ -89,11 +89,11 @@ def test_a_log_or_an_index_that_is_lost_alone_is_noticed(home):
     run = host.submit("a")
     host.until(run, "running")
     for suffix in ("-wal", "-shm"):
-        name, aside = str(home.control) + suffix, home.dir / "aside"
-        os.rename(name, aside)
+        name, output = str(home.control) + suffix, home.dir / "aside"
+        os.rename(name, output)
         why = refused(host, "PUT", "/v1/agents/b", {"driver": "script"})
         assert "skep.sqlite%s was deleted or replaced" % suffix in why, why
-        os.rename(aside, name)
+        os.rename(output, name)
         lib.eventually(lambda: not refused(
             host, "PUT", "/v1/agents/b", {"driver": "script"}),
             what="the file is back at its path")
@@ -112,11 +112,11 @@ def test_a_run_stays_reachable_while_the_control_plane_comes_and_goes(home):
     host.script("a", {"sleep_ms": 600000})
     run = host.submit("a")
     host.until(run, "running")
-    name, aside = str(home.control) + "-shm", home.dir / "aside"
+    name, output = str(home.control) + "-shm", home.dir / "aside"
     for _ in range(4):
-        os.rename(name, aside)
+        os.rename(name, output)
         assert refused(host, "PUT", "/v1/agents/b", {"driver": "script"})
-        os.rename(aside, name)
+        os.rename(output, name)
         lib.eventually(lambda: not refused(
             host, "PUT", "/v1/agents/b", {"driver": "script"}),
             what="the file is back at its path")
@@ -236,8 +236,8 @@ def test_a_supervisor_without_its_socket_can_be_stopped(home):
     home.skep("up")
     pid = home.skep("status", "--json").json["pid"]
     os.unlink(home.path / "run" / "skep.sock")
-    said = home.skep("down", "--now").err
-    assert "active runs were not stopped" in said, said
+    error = home.skep("down", "--now").err
+    assert "active runs were not stopped" in error, error
     assert not os.path.exists("/proc/%d" % pid)
     assert "no supervisor" in home.refused(69, "status")
 
@@ -265,9 +265,9 @@ def test_an_active_runs_lost_file_is_named(home):
             host.until(run["id"])
         if suffix:
             # skepd may open the file once more, for the end of the run
-            said = lib.eventually(lambda: not findings(home) and home.skep(
+            output = lib.eventually(lambda: not findings(home) and home.skep(
                 "session", "export", "s", "--agent", name, code=None).out,
                 what="the last close")
-            assert "before" in said, said
-            assert ("later" in said) == (later.code == 0), said
+            assert "before" in output, output
+            assert ("later" in output) == (later.code == 0), output
     assert host.down() == 0

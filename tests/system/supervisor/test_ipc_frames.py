@@ -111,7 +111,7 @@ def descriptors(d):
     return len(os.listdir("/proc/%d/fd" % d.process.pid))
 
 
-def settled(d):
+def steady_descriptors(d):
     """Descriptors once preforked workers are there: the same in a row."""
     seen = []
 
@@ -144,7 +144,7 @@ def test_every_message_with_every_wrong_member(home):
     d.until(beside, "running")
     who, pid = held_run(home, d)
     at, table = home.path / "run" / "workers.sock", messages()
-    before, n, refused = settled(d), 0, set()
+    before, n, refused = steady_descriptors(d), 0, set()
     for name, (side, rows) in sorted(table.items(),
                                      key=lambda t: t[0] == "finished"):
         for member, must, m in mutants(name, rows, who):
@@ -198,7 +198,7 @@ def broken_frames():
 def test_broken_frames_and_greetings(home):
     d = Host(home, config={}).start()
     d.until(d.submit(d.script("a")))
-    before, links = settled(d), []
+    before, links = steady_descriptors(d), []
     for n, path in enumerate(("workers.sock", "skep.sock")):
         for piece in broken_frames():
             link = Link(home.path / "run" / path, greeting=b"")

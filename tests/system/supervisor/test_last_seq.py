@@ -1,4 +1,4 @@
-"""run.last_seq is the run's last event, whoever wrote it."""
+"""run.last_seq is the run's last event, whichever process wrote it."""
 import os
 import signal
 
@@ -47,12 +47,12 @@ def test_an_end_that_a_heartbeat_told_counts(home):
     host.script("a", {"event": {"type": "note"}, "repeat": 20})
     run = host.submit("a")
 
-    def told():
+    def is_reported():
         items = host.call("GET", "/v1/active")["items"]
         events = host.events("a", run)
         return items and events and events[-1][1] == "run_finished" and \
             items[0]["events"] == events[-1][0]
-    lib.eventually(told, what="a heartbeat with the last event")
+    lib.eventually(is_reported, what="a heartbeat with the last event")
     os.kill(host.row(run)["pid"], signal.SIGKILL)
     assert check(host, run, "a")["state"] == "succeeded"
     host.kill()

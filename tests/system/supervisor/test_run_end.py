@@ -36,7 +36,7 @@ def test_a_worker_that_has_ended_and_does_not_leave_is_shown(home):
     row = h.until(run, "ending", "succeeded")
     assert row["state"] == "ending", row
     assert h.until(run)["state"] == "succeeded"
-    assert [to for to, _ in h.moves(run)][-2:] == ["ending", "succeeded"]
+    assert [to for to, _ in h.transitions(run)][-2:] == ["ending", "succeeded"]
 
 
 def test_a_cancel_after_the_last_word_changes_nothing(home):

@@ -40,13 +40,13 @@ def test_a_prompt_that_is_no_text_is_refused_and_not_cut(home):
     for data, place in ((b"hello\0world", "byte 6"), (b"\0", "byte 1"),
                         (b"ab\xff", "byte 3"), (b"x" * 70_000 + b"\xc3",
                                                 "byte 70001")):
-        said = home.refused(65, "run", "a", "-", input=data)
-        assert place in said and "--attach" in said, said
+        error = home.refused(65, "run", "a", "-", input=data)
+        assert place in error and "--attach" in error, error
     for word in (b"\xff", b"a\xc3"):
         assert "UTF-8" in home.refused(64, "run", "a", word)
         for option in ("--session", "--key", "--tag", "--invocation"):
-            said = home.refused(64, "run", "a", "x", option, word)
-            assert "UTF-8" in said and option in said, said
+            error = home.refused(64, "run", "a", "x", option, word)
+            assert "UTF-8" in error and option in error, error
     assert home.query(home.control, "SELECT count(*) FROM run") == [(0,)]
     finish(d)
 
@@ -54,8 +54,8 @@ def test_a_prompt_that_is_no_text_is_refused_and_not_cut(home):
 def test_a_prompt_over_the_limit_is_refused_by_its_size(home):
     d = Host(home).start()
     reader(d)
-    said = home.refused(65, "run", "a", "-", input=b"x" * (MIB + 1))
-    assert "prompt" in said and str(MIB) in said, said
+    error = home.refused(65, "run", "a", "-", input=b"x" * (MIB + 1))
+    assert "prompt" in error and str(MIB) in error, error
     home.skep("run", "a", "-", "--wait", input=b"y" * MIB)
     assert home.query(home.control, "SELECT length(prompt) FROM run_input") \
         == [(MIB,)]
@@ -72,10 +72,10 @@ def test_bytes_are_attached_and_reach_the_run(home):
     home.skep("run", "a", "look", "--attach", home.dir / "one.bin",
               "--attach", home.dir / "two.txt", "--attach", "-", "--wait",
               "--key", "k", input=b"\0in")
-    said = output(home, None)
+    answer = output(home, None)
     for name, data in (("one.bin", BYTES), ("two.txt", b"plain"),
                        ("stdin", b"\0in")):
-        assert name in said and digest(data) in said, (name, said)
+        assert name in answer and digest(data) in answer, (name, answer)
     # the prompt is stored as it was given; the same key is the same run
     assert home.query(home.control, "SELECT prompt FROM run_input") \
         == [("look",)]

@@ -36,7 +36,7 @@ def test_a_run_says_how_bad_it_is_wherever_it_is_shown(home):
     assert "warning" in home.skep("ps").out
     assert home.skep("show", runs["lazy"], "--json").lines[0]["severity"] == \
         "critical"
-    # nobody minds the two that live, then one of them dies
+    # two that live have no severity; then one of them dies
     pids = {a: h.get(runs[a])["pid"] for a in ("asks", "sleeps")}
     h.kill()
     os.kill(pids["sleeps"], signal.SIGKILL)

@@ -19,7 +19,7 @@ def test_a_run_goes_from_the_queue_to_its_end_with_a_row_a_move(home):
     h.script("a", *notes(3))
     run = h.submit("a")
     assert h.until(run)["state"] == "succeeded"
-    assert h.moves(run) == [("queued", "accepted"), ("starting", "claimed"),
+    assert h.transitions(run) == [("queued", "accepted"), ("starting", "claimed"),
                             ("running", "hello"), ("ending", "completed"),
                             ("succeeded", "completed")]
     assert h.notes("a", run) == ["n0", "n1", "n2"]
@@ -54,7 +54,7 @@ def test_a_run_cancelled_in_the_queue_never_starts(home):
     h.until(first, "running")
     h.cancel(second)
     assert h.until(second)["state"] == "cancelled"
-    assert [s for s, _ in h.moves(second)] == ["queued", "cancelled"]
+    assert [s for s, _ in h.transitions(second)] == ["queued", "cancelled"]
     h.cancel(first)
     h.until(first)
     finish(h)
@@ -130,8 +130,8 @@ def test_a_killed_worker_is_tried_again(home):
     h.script("a", {"crash": "now", "attempts": 1}, *notes(1))
     run = h.submit("a", max_attempts=2)
     row = h.until(run)
-    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
-    assert ("queued", "worker_died") in h.moves(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.transitions(run)
+    assert ("queued", "worker_died") in h.transitions(run)
     assert h.notes("a", run) == ["n0"]
     finish(h)
 
@@ -160,8 +160,8 @@ def test_a_run_whose_worker_never_came_costs_no_attempt(home):
     h.kill()  # between the claim and the start
     h.start()
     row = h.until(run)
-    assert (row["state"], row["attempt"]) == ("succeeded", 1), h.moves(run)
-    assert ("queued", "spawn_failed") in h.moves(run), h.moves(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 1), h.transitions(run)
+    assert ("queued", "spawn_failed") in h.transitions(run), h.transitions(run)
     finish(h)
 
 
@@ -210,7 +210,7 @@ def test_a_supervisor_that_stood_still_blames_no_worker(home):
     h.process.send_signal(signal.SIGCONT)
     for run in runs:
         row = h.until(run)
-        assert (row["state"], row["attempt"]) == ("succeeded", 1), h.moves(run)
+        assert (row["state"], row["attempt"]) == ("succeeded", 1), h.transitions(run)
     finish(h)
 
 
@@ -328,7 +328,7 @@ def test_down_waits_for_runs_and_down_now_lets_them_run_again(home):
     h.process.wait()
     h.start()
     row = h.until(run)
-    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.transitions(run)
     finish(h)
 
 
@@ -340,7 +340,7 @@ def test_a_planned_restart_lets_runs_go_on(home):
     pid = h.until(run, "running")["pid"]
     home.skep("restart")
     row = h.until(run)
-    assert (row["state"], row["attempt"]) == ("succeeded", 1), h.moves(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 1), h.transitions(run)
     assert pid and h.notes("a", run) == ["n0"]
     assert home.query(home.control, "SELECT count(*) FROM shutdown_intent") == [(0,)]
     home.skep("down")
@@ -404,7 +404,7 @@ def test_after_a_restart_of_the_machine_active_runs_are_settled_once(home):
     h.kill()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    # another boot, and a number that somebody else has now
+    # another boot, and a pid that another process has now
     home.execute(home.control, "UPDATE run SET boot_id = 'another boot', pid = ?"
                  " WHERE pid IS NOT NULL", os.getpid())
     h.start()

@@ -102,7 +102,7 @@ def accepted(h):
 
 
 def strangers(home):
-    """Connections to the workers' socket of somebody who is none."""
+    """Connections to the workers' socket by a process that is no worker."""
     import socket
     for greeting in (b"", b"\0SP\0\0\x30\0\0", b"GET / HTTP/1.1\r\n\r\n",
                      b"\xff" * 64):

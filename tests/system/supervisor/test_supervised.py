@@ -52,9 +52,9 @@ def test_command_and_supervisor_agree_on_versions(home):
 def test_wrong_definitions_are_refused_by_the_supervisor_too(home):
     home.skep("agent", "add", "a", "--driver", "script")
     up(home)
-    said = home.refused(65, "agent", "set", "a", "--set",
+    error = home.refused(65, "agent", "set", "a", "--set",
                         'config.endpoint={"api_key":"sk-1"}')
-    assert "credentials/" in said
+    assert "credentials/" in error
     assert home.skep("agent", "show", "a", "--json").json["version"] == 1
 
 

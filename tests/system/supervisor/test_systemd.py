@@ -10,7 +10,7 @@ import lib
 from skepd_lib import Connection
 
 SYSTEMD = pathlib.Path("/usr/lib/systemd/systemd")
-# $1: a name for its cgroups, so that it moves nobody else's processes.
+# $1: a name for its cgroups, so that it moves no other processes.
 MANAGER = """
 mount -t tmpfs -o mode=755 skep-test /run && mkdir -p /run/systemd/system || exit 1
 for at in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do

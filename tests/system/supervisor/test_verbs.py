@@ -4,7 +4,7 @@ import base64
 import time
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import post, receiver, await_deliveries, webhook
 from skepd_lib import host, in_one_turn
 
 PICTURE = {"name": "a.png", "type": "image/png",
@@ -42,7 +42,7 @@ def test_a_delivery_that_cannot_be_retried_keeps_its_address(home):
     h = host(home)
     webhook(h, "web", r.url)
     ident = post(h, "web", "hello", "ann")
-    settled(h, 1, "delivered")
+    await_deliveries(h, 1, "delivered")
     home.skep("channel", "rm", "web")
     webhook(h, "web", r.url)
     before = rows(h, "conversation"), rows(h, "delivery")
@@ -97,9 +97,9 @@ def poisoned(home, state, column):
 
 
 def cure(home, h, r, bad, n):
-    """Without the trigger it goes on by itself, and was sent once."""
+    """Without the trigger it continues, and was sent once."""
     home.execute(home.control, "DROP TRIGGER poison")
-    settled(h, n, "delivered")
+    await_deliveries(h, n, "delivered")
     assert r.ids().count(bad) == 1, r.ids()
     seen = home.query(home.control, "SELECT body FROM host_event WHERE kind = "
                       "'delivery' AND subject = ? AND body LIKE '%delivered%'", bad)
@@ -109,13 +109,13 @@ def cure(home, h, r, bad, n):
 
 def test_an_outcome_that_cannot_be_stored_delays_no_other(home):
     r, h, bad, good = poisoned(home, "delivered", "subject")
-    settled(h, 3, "delivered")
+    await_deliveries(h, 3, "delivered")
     lib.eventually(lambda: bad in r.ids() and "cannot record the outcome of a delivery" in
                    h.log(), 30, "its outcome")
     row = h.call("GET", "/v1/deliveries/" + bad)
     assert row["state"] == "sending", "nothing of it is stored: %s" % row
     assert in_one_turn(h, message("more", "ann")) == [200]
-    settled(h, 4, "delivered")
+    await_deliveries(h, 4, "delivered")
     cure(home, h, r, bad, 5)
 
 

@@ -1,4 +1,4 @@
-"""skepd under its watchdog: it comes back by itself, and says so."""
+"""skepd under its watchdog: it is restarted, and reports that."""
 import json
 import os
 import pathlib
@@ -135,9 +135,9 @@ def test_a_crash_loop_backs_off_and_is_reported(home):
     seen = lib.eventually(waits, 60, "three attempts")
     assert "exit status" in seen["cause"], seen
     assert seen["next_at"] - seen["ended_at"] >= 1000, seen  # 250 ms doubled
-    said = home.skep("status", code=None)
-    assert said.code == 69 and "exit status" in said.err, said.err
-    assert "watchdog" in said.err and "restarts it in" in said.err, said.err
+    output = home.skep("status", code=None)
+    assert output.code == 69 and "exit status" in output.err, output.err
+    assert "watchdog" in output.err and "restarts it in" in output.err, output.err
     assert "exit status" in findings(home)["crash_loop"]
     (home.path / "state").unlink()
     os.rename(home.dir / "away", home.path / "state")
@@ -171,8 +171,8 @@ def test_skepd_outlives_its_watchdog(home):
 
 def test_a_start_that_fails_at_once_is_not_repeated(home):
     configure(home, http={"listen": "127.0.0.1:1:2:3"})
-    said = home.skep("up", code=None)
-    assert said.code != 0 and "127.0.0.1" in said.err, said.err
+    output = home.skep("up", code=None)
+    assert output.code != 0 and "127.0.0.1" in output.err, output.err
     left = [p for p in home._survivors() if exists(p)]
     assert not left, left
 
@@ -191,8 +191,8 @@ def test_a_restart_that_cannot_work_keeps_the_old_one(home):
                      ("127.0.0.1:99999", "HOST:PORT"),
                      ("no.such.host.invalid:80", "listen")):
         configure(home, http={"listen": bad})
-        said = home.refused(78, "restart")
-        assert why in said and "the old one keeps running" in said, said
+        error = home.refused(78, "restart")
+        assert why in error and "the old one keeps running" in error, error
         assert status(home)["pid"] == first["pid"]
     (home.path / "skep.json").write_text('{"http": {"connections": "many"}}')
     home.refused(78, "restart")

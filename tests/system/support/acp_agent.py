@@ -201,7 +201,7 @@ class Agent:
             os._exit(step["exit"])
 
     def tool(self, step):
-        """Starts the server as real agents do, for each call anew."""
+        """Starts the server as real agents do, again for each call."""
         s = self.servers[0]
         ask = [("initialize", {"protocolVersion": "2025-06-18",
                                "capabilities": {}, "clientInfo":
@@ -211,8 +211,10 @@ class Agent:
         text = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m,
                                    "params": p}) + "\n"
                        for i, (m, p) in enumerate(ask))
+        env = {k: v for k, v in os.environ.items() if "SKEP_RUN_" not in k}
+        env.update((v["name"], v["value"]) for v in s["env"])
         p = subprocess.run([s["command"]] + s["args"], input=text, text=True,
-                           stdout=subprocess.PIPE, check=True)
+                           stdout=subprocess.PIPE, env=env, check=True)
         got = json.loads(p.stdout.splitlines()[1])["result"]
         return [got["isError"], got["content"][0]["text"]]
 

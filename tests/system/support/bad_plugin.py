@@ -1,5 +1,5 @@
 """A plugin that behaves badly: bad_plugin.py MODE DIR. In DIR it keeps a line
-for each start and each message, holds a lock that nobody else may have, and is
+for each start and each message, holds a lock that no other process may have, and is
 bad until there is a file `good`."""
 import fcntl
 import json
@@ -37,7 +37,7 @@ def stubborn():
 
 
 def daemon():
-    """A grandchild in a session of its own, which is nobody's child."""
+    """A grandchild in a session of its own, which has no parent."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

@@ -128,7 +128,7 @@ def post(host, channel, text, conversation="c"):
                       "body": {"text": text}})["id"]
 
 
-def say(host, channel, text, ident=None, **more):
+def send_inbound(host, channel, text, ident=None, **more):
     return host.call("POST", "/v1/channels/%s/messages" % channel,
                      dict({"sender": "ann", "text": text, "id": ident}, **more))
 
@@ -138,7 +138,7 @@ def deliveries(host, **filters):
     return host.call("GET", "/v1/deliveries?limit=1000&" + query)["items"]
 
 
-def settled(host, n, *states, **filters):
+def await_deliveries(host, n, *states, **filters):
     """Waits until n deliveries are in one of the states."""
     def check():
         rows = [d for d in deliveries(host, **filters) if d["state"] in states]

@@ -14,12 +14,13 @@ TOOLS = [
      "inputSchema": {"type": "object", "properties": {
          "path": {"type": "string"}}}},
     {"name": "fail", "inputSchema": {"type": "object"}},
+    {"name": "long", "inputSchema": {"type": "object"}},
     {"name": "hang", "inputSchema": {"type": "object"}},
     {"name": "die", "inputSchema": {"type": "object"}},
 ]
 
 
-def say(what):
+def send(what):
     print(json.dumps(dict(what, jsonrpc="2.0")), flush=True)
 
 
@@ -38,6 +39,9 @@ def call(name, args):
         time.sleep(600)
     if name == "die":
         sys.exit("it had to be")
+    if name == "long":
+        return text("begin " + "\u00e4" * args["n"] + " end",
+                    isError=args["fails"])
     return text("it does not work", isError=True)
 
 
@@ -58,16 +62,16 @@ def main():
         if "id" not in m or "method" not in m:
             continue
         if m["method"] == "initialize":
-            say({"id": "p", "method": "ping"})
-            say({"id": m["id"], "result": {
+            send({"id": "p", "method": "ping"})
+            send({"id": m["id"], "result": {
                 "protocolVersion": m["params"]["protocolVersion"],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "t", "version": "1"}}})
         elif m["method"] == "tools/list":
-            say({"id": m["id"], "result": tools(m["params"])})
+            send({"id": m["id"], "result": tools(m["params"])})
         elif m["method"] == "tools/call":
             p = m["params"]
-            say({"id": m["id"], "result": call(p["name"], p["arguments"])})
+            send({"id": m["id"], "result": call(p["name"], p["arguments"])})
 
 
 main()

@@ -32,7 +32,7 @@ def call(name, args):
         chunk({}, "tool_calls")]
 
 
-def say(text):
+def text_chunks(text):
     half = len(text) // 2
     return [chunk({"role": "assistant", "content": text[:half]}),
             chunk({"content": text[half:]}), chunk({}, "stop")]
@@ -43,9 +43,9 @@ def reply(ask, place):
     asked = [text_of(m) for m in ask["messages"] if m["role"] == "user"]
     last = ask["messages"][-1]
     if not ask.get("tools"):
-        return say("a title")
+        return text_chunks("a title")
     if last["role"] == "tool":
-        return say("done: " + text_of(last)[:200])
+        return text_chunks("done: " + text_of(last)[:200])
     word, _, rest = asked[-1].strip().partition(" ")
     if word == "WRITE":
         path, _, text = rest.partition(" ")
@@ -55,7 +55,7 @@ def reply(ask, place):
     if word == "SLOW":
         return (time.sleep(0.1) or chunk({"content": "word "})
                 for _ in range(600))
-    return say("%s (%d)" % (rest, len(asked)))
+    return text_chunks("%s (%d)" % (rest, len(asked)))
 
 
 class Model(http.server.ThreadingHTTPServer):

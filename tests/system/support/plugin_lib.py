@@ -68,7 +68,7 @@ def until(h, name, state, seconds=lib.HANG):
                           show(h, name), seconds, "%s is %s" % (name, state))
 
 
-def trouble(h, name, words, seconds=lib.HANG):
+def await_last_error(h, name, words, seconds=lib.HANG):
     """Waits until the channel says so."""
     return lib.eventually(lambda: words in (show(h, name)["last_error"] or ""),
                           seconds, "trouble: " + words)

@@ -140,11 +140,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             {"type": "message_stop"}], True)
 
     def completions(self, ask):
-        said = ask["messages"]
-        first = [i for i, m in enumerate(said) if m["role"] == "user" and
-                 TASK.search(words(m["content"]))] or [len(said)]
-        done = sum(m["role"] == "tool" for m in said[first[-1]:])
-        asked = "\n".join(words(m["content"]) for m in said
+        output = ask["messages"]
+        first = [i for i, m in enumerate(output) if m["role"] == "user" and
+                 TASK.search(words(m["content"]))] or [len(output)]
+        done = sum(m["role"] == "tool" for m in output[first[-1]:])
+        asked = "\n".join(words(m["content"]) for m in output
                           if m["role"] == "user")
         tools = {t["function"]["name"]: t["function"].get("parameters") or {}
                  for t in ask.get("tools") or []}
@@ -195,11 +195,11 @@ def responses(ask):
 
 def anthropic(ask):
     """The block of content that answers."""
-    said = [b for m in ask["messages"] if m["role"] == "user"
+    seen = [b for m in ask["messages"] if m["role"] == "user"
             for b in (m["content"] if isinstance(m["content"], list) else
                       [{"type": "text", "text": m["content"]}])]
-    asked = "\n".join(b.get("text") or "" for b in said)
-    done = sum(b["type"] == "tool_result" for b in said)
+    asked = "\n".join(b.get("text") or "" for b in seen)
+    done = sum(b["type"] == "tool_result" for b in seen)
     tools = {t["name"]: t.get("input_schema") or {}
              for t in ask.get("tools") or []}
     what = decide(ask, asked, done, tools)
@@ -208,9 +208,9 @@ def anthropic(ask):
 
 
 def gemini(ask):
-    said = [p for c in ask["contents"] for p in c.get("parts", [])]
-    asked = "\n".join(p.get("text") or "" for p in said)
-    done = sum("functionResponse" in p for p in said)
+    seen = [p for c in ask["contents"] for p in c.get("parts", [])]
+    asked = "\n".join(p.get("text") or "" for p in seen)
+    done = sum("functionResponse" in p for p in seen)
     tools = {f["name"]: f.get("parametersJsonSchema") or f.get("parameters") or
              {} for t in ask.get("tools") or []
              for f in t.get("functionDeclarations") or []}

@@ -2,7 +2,7 @@
 PEACE = 'i=0; while [ ! -e stop ]; do i=$((i+1)); sleep 0.05; done; echo peace'
 
 
-def said(d, agent, run):
+def run_output(d, agent, run):
     return "\n".join(b.get("text", "") for _, kind, b in d.events(agent, run)
                      if kind in ("output", "stderr"))
 
@@ -18,4 +18,4 @@ def neighbour(d, **more):
 def at_peace(d, run):
     (d.home.path / "agents/peace/workspace/stop").touch()
     assert d.until(run)["state"] == "succeeded"
-    assert said(d, "peace", run) == "peace"
+    assert run_output(d, "peace", run) == "peace"

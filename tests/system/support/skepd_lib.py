@@ -55,13 +55,13 @@ class Refused(Exception):
 
 class Host:
     """skepd in a home. Verbs raise Refused for an answer that is an error, and
-    OSError when nobody answers."""
+    OSError when no server answers."""
 
     def __init__(self, home, config=QUICK, bin_dir=None, env=None):
         self.home, self.bin = home, bin_dir or home.bin
         self.env = env or {}
         self.process = None
-        self.patience = lib.HANG  # seconds for an answer
+        self.timeout = lib.HANG  # seconds for an answer
         home.path.mkdir(mode=0o700, exist_ok=True)
         (home.path / "skep.json").write_text(json.dumps(config))
         (home.path / "skep.json").chmod(0o600)
@@ -106,7 +106,7 @@ class Host:
 
     def call(self, method, path, body=None, seconds=None):
         c = Connection(self.home.path / "run" / "skep.sock",
-                       seconds or self.patience)
+                       seconds or self.timeout)
         try:
             c.request(method, path, None if body is None else json.dumps(body),
                       {"Content-Type": "application/json"})
@@ -154,7 +154,7 @@ class Host:
                 run, last[0]["state"], last[0]["reason"], states or "over",
                 self.log()[-3000:]))
 
-    def moves(self, run):
+    def transitions(self, run):
         items = self.call("GET", "/v1/runs/%s/transitions" % run)["items"]
         return [(t["to_state"], t["reason"]) for t in items]
 
@@ -191,20 +191,20 @@ class Host:
         runs = q(self.home.control, "SELECT id, agent, state, attempt,"
                  " max_attempts FROM run")
         for run, agent, state, attempt, most in runs:
-            moves = q(self.home.control, "SELECT from_state, to_state, reason"
+            transitions = q(self.home.control, "SELECT from_state, to_state, reason"
                       " FROM run_transition WHERE run = ? ORDER BY id", run)
-            assert state in OVER, "%s is %s: %s" % (run, state, moves)
-            assert moves[0][:2] == (None, "queued"), moves
-            for before, after in zip(moves, moves[1:]):
-                assert before[1] == after[0], (run, moves)
-            assert moves[-1][1] == state, (run, moves)
-            starts = sum(m[1] == "starting" for m in moves)
-            again = [m[2] for m in moves if m[:2] == ("ending", "queued")]
+            assert state in OVER, "%s is %s: %s" % (run, state, transitions)
+            assert transitions[0][:2] == (None, "queued"), transitions
+            for before, after in zip(transitions, transitions[1:]):
+                assert before[1] == after[0], (run, transitions)
+            assert transitions[-1][1] == state, (run, transitions)
+            starts = sum(m[1] == "starting" for m in transitions)
+            again = [m[2] for m in transitions if m[:2] == ("ending", "queued")]
             failed_starts = min(3, sum(
                 r in ("spawn_failed", "start_timeout") for r in again))
             failed_starts += again.count("session_workspace")
-            assert starts == attempt + failed_starts, (run, attempt, moves)
-            assert attempt <= most, (run, attempt, most, moves)
+            assert starts == attempt + failed_starts, (run, attempt, transitions)
+            assert attempt <= most, (run, attempt, most, transitions)
         for path in sorted((self.home.path / "agents").glob("*/agent.sqlite")):
             if q(path, "PRAGMA user_version")[0][0]:
                 self.check_transcript(path, dict((r[0], r[2]) for r in runs))

@@ -6,6 +6,13 @@ import socket
 import lib
 
 
+def free_port():
+    """A TCP port of the loopback interface that no program uses."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path, timeout=lib.HANG):
         super().__init__("localhost", timeout=timeout)

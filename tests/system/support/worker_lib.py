@@ -48,12 +48,12 @@ class Supervisor:
         self.process.kill()
         self.process.wait()
 
-    def say(self, line):
+    def send_line(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
     def command(self, run, **message):
-        self.say("%s %s" % (run, json.dumps(message)))
+        self.send_line("%s %s" % (run, json.dumps(message)))
 
     def wait(self, kind, seconds=lib.HANG, **fields):
         """The next message of this type (with these fields)."""

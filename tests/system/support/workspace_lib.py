@@ -24,7 +24,7 @@ def shell_agent(h, name="bot", mode="vfs-only", **more):
 
 def chat_agent(h, home, name="bot", mode="vfs-only", replies=(), **more):
     mock = chat_mock.Mock(home, *replies)
-    h.agent(name, "chat", {"endpoint": mock.url, "tools": True, "permissions": {
+    h.agent(name, "chat", {"endpoint": mock.url, "permissions": {
         "default": "allow"}}, model="mock", workspace=mode, **more)
     return mock
 

@@ -97,8 +97,8 @@ def test_forks_snapshots_and_merges(home):
     assert home.skep("vfs", "diff", ":twin", "a:main").out == ""
     assert "twin" in home.skep("namespace", "ls", "-q").out.split()
     home.skep("vfs", "put", "a:twin", "f", input="1\ntwo\n3\n")
-    said = home.skep("vfs", "diff", "a:twin", "--text").out
-    assert "-2\n+two\n" in said
+    output = home.skep("vfs", "diff", "a:twin", "--text").out
+    assert "-2\n+two\n" in output
     home.skep("vfs", "put", "a", "f", input="parent\n")
     home.refused(65, "vfs", "merge", "a:twin")
     home.skep("vfs", "merge", "a:twin", "--strategy", "theirs")
@@ -135,7 +135,7 @@ def test_a_file_is_listed_and_a_snapshot_needs_no_sign(home):
     home.skep("vfs", "put", "a", "d/f", input="xy")
     for word in ("s", "@s", "main@s"):
         assert home.skep("vfs", "diff", "a", word).out == "M d/f\n", word
-    assert "no namespace other" in home.refused(66, "vfs", "diff", "a", "other")
+    assert "no namespace 'other'" in home.refused(66, "vfs", "diff", "a", "other")
 
 
 def test_fsck_finds_and_repairs_a_planted_fault(home):

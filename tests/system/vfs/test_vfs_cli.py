@@ -37,8 +37,8 @@ def test_an_agent_is_named_before_the_namespace(home):
     home.skep("vfs", "put", ":main", "g", input="the default agent's")
     assert home.skep("vfs", "cat", "a", "g").out == "the default agent's"
     home.refused(64, "vfs", "cat", "--agent", "b", "work", "f")
-    said = home.refused(66, "vfs", "cat", "b:nowhere", "f")
-    assert "skep namespace create b:nowhere" in said, said
+    error = home.refused(66, "vfs", "cat", "b:nowhere", "f")
+    assert "skep namespace create b:nowhere" in error, error
 
 
 def test_a_file_can_go_to_standard_output(home):
@@ -74,7 +74,7 @@ def test_an_error_says_what_can_be_done(home):
             (66, ("ls", "a:none"), "skep namespace create a:none"),
             (64, ("diff", "a"), "not a fork and has no lower directory"),
             (64, ("fork", "a", "b c"), "letters, digits"),
-            (64, ("fork", "a", "b:x"), "the same agent"),
+            (66, ("fork", "a", "b:x"), "no agent 'b'"),
             (65, ("cat", "a", "/"), "is a directory"),
             (65, ("import", "a", "plain"), "plain: "),
             (64, ("export", "a", "x.tar.gz"), "| gzip"),
@@ -82,9 +82,9 @@ def test_an_error_says_what_can_be_done(home):
             (65, ("rm", "a", "d"), "not empty"),
             (65, ("edit", "a", "d", "x", "y"), "not a regular file"),
             (64, ("grep", "a", "(", "-E"), "invalid regular expression"),
-            (64, ("quota", "a", "--bytes", "lots"), "not an amount")):
-        said = home.refused(code, "vfs", *words)
-        assert says in said, (words, said)
+            (64, ("quota", "a", "--bytes", "lots"), "is not a size")):
+        error = home.refused(code, "vfs", *words)
+        assert says in error, (words, error)
     assert "the snapshot 'b c'" in home.refused(64, "snapshot", "create", "a",
                                                 "b c")
     home.skep("snapshot", "create", "a", "s")
@@ -176,9 +176,9 @@ def test_a_long_import_and_export_show_a_bar_on_a_terminal(home):
     for words in (("import", "a", src), ("export", "a", home.dir / "out"),
                   ("export", "a", home.dir / "out.tar"),
                   ("import", "a", home.dir / "out.tar", "t")):
-        code, said = on_terminal(home, "vfs", *words)
+        code, output = on_terminal(home, "vfs", *words)
         what = words[0] + "ing ["
-        assert code == 0 and what in said and "3001" in said, said
+        assert code == 0 and what in output and "3001" in output, output
         quiet = home.skep("vfs", "ls", "a")
         assert "ing [" not in quiet.out + quiet.err
 
@@ -375,9 +375,9 @@ def test_a_quota_that_is_used_up_says_so(home):
     home.skep("vfs", "put", "a", "f", input="x" * 1000)
     home.skep("vfs", "quota", "a", "--bytes", "2000")
     for words in (("put", "a", "g"), ("put", "a", "f")):
-        said = home.run(home.bin / "skep", "vfs", *words, input="y" * 5000,
+        output = home.run(home.bin / "skep", "vfs", *words, input="y" * 5000,
                         code=None)
-        assert said.code == 74, said.code
-        assert "quota" in said.err if isinstance(said.err, str) else \
-            b"quota" in said.err, said.err
+        assert output.code == 74, output.code
+        assert "quota" in output.err if isinstance(output.err, str) else \
+            b"quota" in output.err, output.err
     assert home.skep("vfs", "cat", "a", "f").out == "x" * 1000

@@ -181,8 +181,8 @@ def look(home, name, wanted, done, synced, what):
     assert fits, "%s: after %d steps, %d synced: %s" % (
         what, done, synced, sorted(set(now.items()) ^
                                    set(wanted[done].items())))
-    said = home.skep("vfs", "fsck", name, "--deep").out
-    assert "no faults" in said, "%s: %s" % (what, said)
+    output = home.skep("vfs", "fsck", name, "--deep").out
+    assert "no faults" in output, "%s: %s" % (what, output)
 
 
 def test_a_mount_killed_at_any_write_loses_nothing_synced(home):
@@ -320,8 +320,8 @@ def killed_at_writes(home, command, before, which):
         now = everything(home)
         assert now in (before, after), "%s: neither old nor new" % what
         assert r.code or now == after, "%s: it said done" % what
-        said = home.skep("vfs", "fsck", "a", "--deep").out
-        assert "no faults" in said, "%s: %s" % (what, said)
+        output = home.skep("vfs", "fsck", "a", "--deep").out
+        assert "no faults" in output, "%s: %s" % (what, output)
         if now == before:  # nothing is in the way of a second try
             home.run(*skep)
             assert everything(home) == after, what

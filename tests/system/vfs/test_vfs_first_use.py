@@ -50,9 +50,9 @@ def test_commands_that_add_nothing_create_nothing(home):
         agent(home, name, mode)
         before = content(home)
         for words in READS:
-            said = home.refused(66, *(name if w == "AGENT" else w for w in words))
-            assert "no namespace 'main' yet" in said, said
-            assert ("first run" in said) == (mode != "disk"), said
+            error = home.refused(66, *(name if w == "AGENT" else w for w in words))
+            assert "no namespace 'main' yet" in error, error
+            assert ("first run" in error) == (mode != "disk"), error
         for verb in ("fsck", "compact"):
             home.refused(66, "vfs", verb, name)
         home.refused(66, "namespace", "rm", name + ":main")
@@ -77,9 +77,9 @@ def test_a_file_that_is_put_first_is_in_the_workspace_of_the_first_run(home):
     assert not (home.dir / "below" / "in.txt").exists()
     d = host(home)
     for name in ("only", "scratch", "own"):
-        said = home.skep("run", name, "x", "--wait").out
-        assert said.endswith("hello\n") or said.endswith("hello"), (name, said)
-        assert ("of-the-host" in said) == (name == "scratch"), said
+        output = home.skep("run", name, "x", "--wait").out
+        assert output.endswith("hello\n") or output.endswith("hello"), (name, output)
+        assert ("of-the-host" in output) == (name == "scratch"), output
     finish(d)
 
 
@@ -89,8 +89,8 @@ def test_main_is_created_by_command_as_a_run_would(home):
     assert home.skep("vfs", "quota", "only", "--json").json["max_bytes"] == 1 << 20
     assert "already exists" in home.refused(65, "namespace", "create", "only:main")
     agent(home, "scratch", "vfs-scratch", path=home.dir)
-    said = home.refused(64, "vfs", "put", "scratch", "f", input="x")
-    assert "contains the home of skep" in said, said
+    error = home.refused(64, "vfs", "put", "scratch", "f", input="x")
+    assert "contains the home of skep" in error, error
     assert namespaces(home, "scratch") == []
 
 
@@ -101,8 +101,8 @@ def test_a_namespace_cannot_show_the_home(home):
     os.symlink(home.dir, home.dir / "link")
     for bad in ("/", home.dir, home.dir / "link", home.path, home.path / "state",
                 home.path / "agents", home.path / "agents" / "a", own / ".."):
-        said = home.refused(64, "namespace", "create", "a:w", "--lower", bad)
-        assert "home of skep" in said, said
+        error = home.refused(64, "namespace", "create", "a:w", "--lower", bad)
+        assert "home of skep" in error, error
     assert namespaces(home, "a") == []
     other = home.dir / "homework"  # begins as the home does
     other.mkdir()

@@ -209,8 +209,8 @@ def test_the_host_may_win_and_what_is_gone_is_left_out(home):
     home.skep("vfs", "find", "a:w")
     home.skep("vfs", "put", "a:w", "d/new", input="new")
     shutil.rmtree(base / "d")
-    said = home.refused(65, "vfs", "export", "a:w", home.dir / "out")
-    assert "2 files were left out" in said, said
+    error = home.refused(65, "vfs", "export", "a:w", home.dir / "out")
+    assert "2 files were left out" in error, error
     assert sorted(os.listdir(home.dir / "out/d")) == ["new"]
     home.refused(65, "vfs", "export", "a:w", home.dir / "out.tar")
     with tarfile.open(home.dir / "out.tar") as tar:
@@ -228,8 +228,8 @@ def test_what_is_ours_is_found_when_the_base_is_gone(home):
     home.skep("vfs", "put", "a:w", "d/new", input="new")
     shutil.rmtree(base)
     assert "d/new" in home.skep("vfs", "grep", "a:w", "new").out
-    said = home.refused(65, "vfs", "export", "a:w", home.dir / "out")
-    assert "files were left out" in said, said
+    error = home.refused(65, "vfs", "export", "a:w", home.dir / "out")
+    assert "files were left out" in error, error
     assert (home.dir / "out/d/new").read_text() == "new"
 
 
@@ -299,3 +299,21 @@ def test_an_import_joins_directories_of_the_host(home):
         out = home.dir / ("out%d" % n)
         home.skep("vfs", "export", where, out)
         assert tree(out) == tree(want), (source, tree(out))
+
+
+def test_a_file_that_the_host_adds_later_is_no_deletion(home):
+    base = scratch(home)
+    home.skep("vfs", "tree", "a:w")  # every directory is read
+    before = diff(home, "a:w")
+    (base / "later").write_text("x")
+    (base / "d" / "later").write_text("x")
+    (base / "dir").mkdir()
+    (base / "dir" / "in").write_text("x")
+    assert diff(home, "a:w") == before
+    assert "later" not in home.skep("vfs", "diff", "a:w", "--text").out
+    name = sorted(p.name for p in base.iterdir() if p.is_file() and p.name != "later")[0]
+    home.skep("vfs", "rm", "a:w", name)
+    assert diff(home, "a:w") == sorted(before + ["D " + name])
+    home.skep("vfs", "apply", "a:w")
+    assert (base / "later").exists() and (base / "dir" / "in").exists()
+    assert not (base / name).exists()

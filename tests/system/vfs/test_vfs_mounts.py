@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from lib import HANG, eventually, skip
-from sandbox_lib import said
+from sandbox_lib import run_output
 from skepd_lib import Host, finish
 from vfs_lib import agent, mount, mounted
 
@@ -42,7 +42,7 @@ def test_a_mount_that_ends_late_leaves_its_successor_alone(home):
 
 
 def dead_mount(at):
-    """Somebody else's FUSE mount on a directory, whose server is gone."""
+    """A FUSE mount of another program on a directory, whose server is gone."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = os.open("/dev/fuse", os.O_RDWR)
     options = "fd=%d,rootmode=40000,user_id=0,group_id=0" % fd
@@ -52,7 +52,7 @@ def dead_mount(at):
 
 
 def test_the_guardian_leaves_a_dead_mount_of_others_alone(home):
-    """Unmounting it would show the directory below to whoever writes there."""
+    """Unmounting it would show the directory below to programs that write there."""
     agent(home)
     at, first = mount(home)
     copy = copy_of_mounts(home)
@@ -86,7 +86,7 @@ def test_an_unmount_reaches_the_copies_in_sandboxes(home):
     d.start()
     d.shell("b", "echo up; sleep 600", workspace="vfs-only")
     run = d.submit("b")
-    eventually(lambda: "up" in said(d, "b", run), what="the run")
+    eventually(lambda: "up" in run_output(d, "b", run), what="the run")
     subprocess.run(["umount", where], check=True)
     assert server.wait(HANG) == 0, "a sandbox still holds the mount"
     assert d.get(run)["state"] == "running"
@@ -191,8 +191,8 @@ def test_a_mount_that_cannot_be_shared_is_refused_by_name(home):
                  "SELECT ?, id, ? FROM vfs_ns", holder.pid, int(start))
     at = home.dir / "mnt"
     at.mkdir()
-    said = home.refused(75, "vfs", "mount", "a", at)
-    assert "sleep (process %d)" % holder.pid in said, said
+    error = home.refused(75, "vfs", "mount", "a", at)
+    assert "sleep (process %d)" % holder.pid in error, error
     assert not mounted(at)
 
 
@@ -216,7 +216,7 @@ def test_the_mounts_of_a_run_and_of_a_person_are_one(home):
     (at / "going").write_text("gone\n")
     (at / "going").rename(at / "go")
     assert d.until(run)["state"] == "succeeded"
-    assert said(d, "a", run) == "gone"
+    assert run_output(d, "a", run) == "gone"
     eventually(lambda: server(at) == p.pid, what="a server of its own")
     assert (at / "log").read_text() == "ours\nline\n"
     run = d.submit("a")  # the person is first
@@ -237,7 +237,7 @@ def test_runs_on_one_mount_take_turns(home):
     runs = [d.submit("a", session=str(i)) for i in range(3)]
     for run in runs:
         assert d.until(run)["state"] == "succeeded"
-        assert "crowded" not in said(d, "a", run)
+        assert "crowded" not in run_output(d, "a", run)
     finish(d)
 
 
@@ -262,7 +262,7 @@ def test_a_run_keeps_its_workspace_when_a_person_stops_the_mount(home):
     assert p.poll() is None, "the run has lost its workspace"
     home.skep("vfs", "put", "a", "go", input="gone\n")
     assert d.until(run)["state"] == "succeeded"
-    assert said(d, "a", run) == "gone"
+    assert run_output(d, "a", run) == "gone"
     assert p.wait(HANG) == 0, "it serves on without a run"
     assert home.skep("vfs", "cat", "a", "more").out == "more\n"
     finish(d)
@@ -286,6 +286,6 @@ def test_an_unmount_leaves_a_run_its_workspace(home):
     assert not mounted(at)
     home.skep("vfs", "put", "a", "go", input="gone\n")
     assert d.until(run)["state"] == "succeeded"
-    assert said(d, "a", run) == "gone"
+    assert run_output(d, "a", run) == "gone"
     assert p.wait(HANG) == 0
     finish(d)

@@ -341,8 +341,8 @@ def test_what_is_not_supported_says_so(home):
     host.write_text("")
     for name in ("bad", ".", "user", "user.", "USER.a", "trusted.", "system.foo",
                  "security.", "user.ok", "trusted.ok", "security.ok"):
-        said = [set_attribute(f, name) for f in (at / "f", host)]
-        assert said[0] == said[1] or said[1] == errno.EPERM, (name, said)
+        seen = [set_attribute(f, name) for f in (at / "f", host)]
+        assert seen[0] == seen[1] or seen[1] == errno.EPERM, (name, seen)
     os.close(fd)
 
 

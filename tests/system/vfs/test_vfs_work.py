@@ -110,8 +110,8 @@ def test_a_project_in_c_is_built_and_runs(home):
     run("make", "-j2", "-C", "build", cwd=at)
     assert run("build/hello", cwd=at).startswith("ba7816bf")
     (at / "src/hello.c").write_text(HELLO.replace('"abc", 3', '"", 0'))
-    said = run("make", "-j2", "-C", "build", cwd=at)
-    assert "base.dir" not in said  # times are right: only what has changed
+    output = run("make", "-j2", "-C", "build", cwd=at)
+    assert "base.dir" not in output  # times are right: only what has changed
     assert run("build/hello", cwd=at).startswith("e3b0c442")
     done(home, at, p)
 

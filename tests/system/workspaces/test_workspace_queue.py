@@ -5,7 +5,7 @@ from lib import eventually
 from workspace_lib import (fails, host, needs_fuse, read, run,
                            shell_agent, spaces)
 
-# Each run holds its workspace until the test lets it go on.
+# Each run holds its workspace until the test releases it.
 HOLD = "touch here; while [ ! -e go ]; do sleep 0.02; done"
 
 
@@ -81,7 +81,7 @@ def test_a_waiting_run_survives_the_supervisor(home):
     release(home, "bot:main")
     for ident in (first, second):
         assert h.until(ident)["state"] == "succeeded"
-    # skepd dies while nobody is in the workspace
+    # skepd dies while no run uses the workspace
     third = hold(h, bot, fresh=True, workspace="w")
     fourth = h.submit(bot, "echo fourth > f", workspace="w")
     eventually(lambda: h.get(fourth)["works_in"] == "w", what="the queue")
@@ -170,9 +170,9 @@ def test_a_session_names_the_workspace_of_its_runs(home):
     row = run(h, bot, "echo in x > f", session="s")
     assert (row["works_in"], row["attempt"]) == ("x", 1), row
     # once found, it is known
-    before = len(h.moves(row["id"]))
+    before = len(h.transitions(row["id"]))
     row = run(h, bot, "cat f", session="s")
-    assert row["works_in"] == "x" and len(h.moves(row["id"])) < before
+    assert row["works_in"] == "x" and len(h.transitions(row["id"])) < before
     # the run comes first, then the session, then the definition
     assert run(h, bot, "true", session="s", workspace="y")["works_in"] == "y"
     assert run(h, bot, "true", session="s")["works_in"] == "x"

@@ -81,6 +81,29 @@ static void sizes_that_wrap_are_over_the_ceiling(void **state)
 	buf_fini(&b);
 }
 
+static void a_long_text_ends_in_an_ellipsis(void **state)
+{
+	struct buf b = BUF_MAX(100);
+
+	(void)state;
+	assert_int_equal(buf_add_fit(&b, "abcdef", 6), 0);
+	assert_string_equal(b.p, "abcdef");
+	buf_clear(&b);
+	assert_int_equal(buf_add_fit(&b, "abcdefg", 6), 0);
+	assert_string_equal(b.p, "abc…");
+	buf_clear(&b);
+	assert_int_equal(buf_add_fit(&b, "abääää", 6), 0); /* not inside ä */
+	assert_string_equal(b.p, "ab…");
+	buf_clear(&b);
+	assert_int_equal(buf_add_fit(&b, "abcdefg", 3), 0);
+	assert_string_equal(b.p, "…");
+	buf_clear(&b);
+	b.max = 5;
+	assert_int_equal(buf_add_fit(&b, "abcdefg", 6), -1);
+	assert_true(b.over);
+	buf_fini(&b);
+}
+
 static void taken_text_is_the_callers(void **state)
 {
 	struct buf b = BUF_MAX(100);
@@ -190,6 +213,7 @@ int main(void)
 		cmocka_unit_test(a_buffer_takes_exactly_its_ceiling),
 		cmocka_unit_test(over_the_ceiling_nothing_more_is_taken),
 		cmocka_unit_test(sizes_that_wrap_are_over_the_ceiling),
+		cmocka_unit_test(a_long_text_ends_in_an_ellipsis),
 		cmocka_unit_test(taken_text_is_the_callers),
 		cmocka_unit_test(bytes_with_nul_are_kept),
 		cmocka_unit_test(arena_memory_is_zero_aligned_and_apart),

@@ -33,9 +33,9 @@ static void ids_of_one_moment_are_in_order(void **state)
 
 	(void)state;
 	test_clock_set(1700000000000);
-	last = id_new(ID_EVENT);
+	last = id_new(ID_MESSAGE);
 	for (int i = 0; i < 1000; i++) {
-		struct id next = id_new(ID_EVENT);
+		struct id next = id_new(ID_MESSAGE);
 
 		assert_true(strcmp(last.text, next.text) < 0);
 		last = next;

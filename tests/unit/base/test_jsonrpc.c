@@ -15,30 +15,31 @@ struct side {
 	int64_t code; /* of the last reply; 0: a result */
 };
 
-static int echo(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int echo(struct rpc *r, const struct rpc_request *request, struct err *e)
 {
 	struct buf b = BUF_MAX(4096);
 
 	(void)e;
-	json_add(&b, ask->params);
-	rpc_answer(r, ask->id, b.p);
+	json_add(&b, request->params);
+	rpc_answer(r, request->id, b.p);
 	buf_fini(&b);
 	return 0;
 }
 
-static int fatal(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int fatal(struct rpc *r, const struct rpc_request *request,
+		 struct err *e)
 {
 	(void)r;
-	(void)ask;
+	(void)request;
 	return err_set(e, ERR_IO, "the disk is gone");
 }
 
-static int note_request(struct rpc *r, const struct rpc_request *ask,
+static int note_request(struct rpc *r, const struct rpc_request *request,
 			struct err *e)
 {
 	struct side *s = r->owner;
 
-	(void)ask;
+	(void)request;
 	(void)e;
 	s->notes++;
 	return 0;

@@ -56,12 +56,12 @@ static void hash_file(const char *name, char out[HASH_HEX])
 	buf_fini(&b);
 }
 
-static struct db_migrating told;
+static struct db_migrating reported;
 static int tellings;
 
 static void note_progress(const struct db_migrating *m)
 {
-	told = *m;
+	reported = *m;
 	tellings++;
 }
 
@@ -95,8 +95,8 @@ static void a_long_migration_is_reported(void **state)
 			continue;
 		}
 		assert_true(tellings > before);
-		assert_int_equal(told.version, s.version);
-		assert_int_equal(told.last, s.version);
+		assert_int_equal(reported.version, s.version);
+		assert_int_equal(reported.last, s.version);
 	}
 	db_watch_migrations(NULL, 0);
 }

@@ -34,7 +34,7 @@ static void a_commit_is_complete_when_it_returns(void **state)
 		wal_change_rows(wal_ours, f);
 		wal_leave(wal_ours, true);
 		after = wal_index(wal_other).last;
-		/* the log goes on, or has begun anew */
+		/* the log continues, or started again */
 		assert_true(after == before + (uint32_t)f ||
 			    after == (uint32_t)f);
 		assert_true(wal_read(wal_path, after, &w));
@@ -126,7 +126,7 @@ static void expect_moved(const char *suffix)
 	assert_int_equal(sql_leave(wal_ours, 0, &e), -1);
 	assert_int_equal(e.code, ERR_MOVED);
 	assert_non_null(strstr(e.text, words));
-	/* a statement by itself is a commit, too */
+	/* a single statement is a commit, too */
 	e = (struct err){0};
 	assert_int_equal(sql_script(wal_ours, "DELETE FROM x", &e), -1);
 	assert_int_equal(e.code, ERR_MOVED);

@@ -234,7 +234,7 @@ static void stop_all(const pid_t *pids)
 		fail_msg("%s", ledger->wrong);
 }
 
-/* A process that exits by itself has found something or hung. */
+/* A process that exits without a signal has found something or hung. */
 static bool wait_for_transactions(int64_t until)
 {
 	while (ledger->done < until) {

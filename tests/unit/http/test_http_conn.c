@@ -376,16 +376,16 @@ static bool is_cut_after(int64_t ms)
 
 static void a_tcp_client_has_seconds_to_authenticate(void **state)
 {
-	static const char *const said[] = {
+	static const char *const answer[] = {
 		"", "GET /now HT",
 		"GET /open HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		"GET /now HTTP/1.1\r\nHost: localhost\r\n\r\n"};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+	for (size_t i = 0; i < sizeof answer / sizeof *answer; i++) {
 		wire_fini(&w);
 		wire_init(&w, false);
-		send_input(said[i]);
+		send_input(answer[i]);
 		assert_false(is_cut_after(4000));
 		if (i == 1)
 			send_input(
@@ -409,7 +409,7 @@ static void a_waiting_request_is_never_timed_out(void **state)
 	assert_false(w.c->kill);
 }
 
-/* On TCP: nobody without a token, also not on a stream. */
+/* On TCP a token is required, also for a stream. */
 static void on_tcp_a_token_is_needed(void **state)
 {
 	static const char *const paths[] = {"/now", "/stream", "/nope", "/"};

@@ -29,9 +29,9 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libnng";
 }
 
-#define PATIENCE_MS 30000 /* for what must come */
+#define WAIT_MS 30000 /* for what must come */
 
-struct heard {
+struct received {
 	pthread_mutex_t lock;
 	int commands, refused, lost;
 	int64_t last;
@@ -42,7 +42,7 @@ struct pair {
 	struct temp dir;
 	struct ipc_server *server;
 	struct ipc_client *client;
-	struct heard heard;
+	struct received received;
 	struct arena arena;
 	struct ipc_from from;
 	struct msg msg;
@@ -50,7 +50,7 @@ struct pair {
 
 static void on_command(void *arg, const struct msg *m)
 {
-	struct heard *h = arg;
+	struct received *h = arg;
 
 	pthread_mutex_lock(&h->lock);
 	h->commands++;
@@ -62,7 +62,7 @@ static void on_command(void *arg, const struct msg *m)
 
 static void on_refused(void *arg, const char *why)
 {
-	struct heard *h = arg;
+	struct received *h = arg;
 
 	pthread_mutex_lock(&h->lock);
 	h->refused++;
@@ -72,7 +72,7 @@ static void on_refused(void *arg, const char *why)
 
 static void on_lost(void *arg)
 {
-	struct heard *h = arg;
+	struct received *h = arg;
 
 	pthread_mutex_lock(&h->lock);
 	h->lost++;
@@ -111,8 +111,8 @@ static struct ipc_client *dial(struct pair *p, int64_t heartbeat_ms)
 			  .build = "test"},
 		.heartbeat_ms = heartbeat_ms,
 		.lost_after_ms = 100,
-		.calls = {&p->heard, on_command, on_refused, on_lost,
-			  on_heartbeat},
+		.calls = {&p->received, on_command, on_refused, on_lost,
+			  on_heartbeat, NULL},
 	};
 	struct ipc_client *c;
 	struct err e = {0};
@@ -126,7 +126,7 @@ static int set_up_ipc_client(void **state)
 	struct pair *p = calloc(1, sizeof *p);
 
 	temp_make(&p->dir);
-	pthread_mutex_init(&p->heard.lock, NULL);
+	pthread_mutex_init(&p->received.lock, NULL);
 	listen_again(p);
 	p->client = dial(p, 60000);
 	*state = p;
@@ -167,10 +167,10 @@ static void acknowledge(struct pair *p);
 /* A sign of life may come between on a machine that is slow. */
 static void expect(struct pair *p, enum msg_type type)
 {
-	assert_int_equal(next(p, PATIENCE_MS), 1);
+	assert_int_equal(next(p, WAIT_MS), 1);
 	while (p->msg.type == MSG_TYPE_HEARTBEAT && type != p->msg.type) {
 		acknowledge(p);
-		assert_int_equal(next(p, PATIENCE_MS), 1);
+		assert_int_equal(next(p, WAIT_MS), 1);
 	}
 	assert_string_equal(msg_name(p->msg.type), msg_name(type));
 	assert_string_equal(p->msg.u.who.token, "secret");
@@ -191,7 +191,7 @@ static void acknowledge(struct pair *p)
 }
 
 /* hello, accepted; then the request that waits. */
-static struct ipc_from welcome(struct pair *p)
+static struct ipc_from welcome_worker(struct pair *p)
 {
 	expect(p, MSG_TYPE_HELLO);
 	answer_client(p, (struct msg){.type = MSG_TYPE_BEGIN,
@@ -200,14 +200,14 @@ static struct ipc_from welcome(struct pair *p)
 	return p->from;
 }
 
-static int heard(struct pair *p, const int *what, int want)
+static int received(struct pair *p, const int *what, int want)
 {
 	int got = 0;
 
-	for (int i = 0; i < PATIENCE_MS && got < want; i++) {
-		pthread_mutex_lock(&p->heard.lock);
+	for (int i = 0; i < WAIT_MS && got < want; i++) {
+		pthread_mutex_lock(&p->received.lock);
 		got = *what;
-		pthread_mutex_unlock(&p->heard.lock);
+		pthread_mutex_unlock(&p->received.lock);
 		if (got < want)
 			usleep(1000);
 	}
@@ -244,10 +244,10 @@ static void a_command_reaches_a_worker_that_waits(void **state)
 {
 	struct pair *p = *state;
 
-	welcome(p);
+	welcome_worker(p);
 	answer_client(p, steer(4, "to you"));
-	assert_int_equal(heard(p, &p->heard.commands, 1), 1);
-	assert_string_equal(p->heard.text, "to you");
+	assert_int_equal(received(p, &p->received.commands, 1), 1);
+	assert_string_equal(p->received.text, "to you");
 	expect(p, MSG_TYPE_READY);
 	assert_int_equal(p->msg.u.ready.last, 4);
 }
@@ -256,13 +256,13 @@ static void a_command_that_comes_twice_is_taken_once(void **state)
 {
 	struct pair *p = *state;
 
-	welcome(p);
+	welcome_worker(p);
 	answer_client(p, steer(4, "once"));
 	expect(p, MSG_TYPE_READY);
 	answer_client(p, steer(4, "twice"));
 	expect(p, MSG_TYPE_READY);
-	assert_int_equal(p->heard.commands, 1);
-	assert_string_equal(p->heard.text, "once");
+	assert_int_equal(p->received.commands, 1);
+	assert_string_equal(p->received.text, "once");
 }
 
 static void a_report_is_flushed_when_it_is_acknowledged(void **state)
@@ -270,13 +270,13 @@ static void a_report_is_flushed_when_it_is_acknowledged(void **state)
 	struct pair *p = *state;
 	struct err e = {0};
 
-	welcome(p);
+	welcome_worker(p);
 	report_applied(p->client, 3);
 	expect(p, MSG_TYPE_APPLIED);
 	assert_int_equal(ipc_client_flush(p->client, 20, &e), -1);
 	assert_int_equal(e.code, ERR_TIMEOUT);
 	acknowledge(p);
-	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
+	assert_int_equal(ipc_client_flush(p->client, WAIT_MS, &e), 0);
 }
 
 static void hints_that_nobody_takes_become_one(void **state)
@@ -285,7 +285,7 @@ static void hints_that_nobody_takes_become_one(void **state)
 	struct err e = {0};
 	int n = 0;
 
-	welcome(p);
+	welcome_worker(p);
 	for (int64_t seq = 1; seq <= 1000; seq++)
 		report_seq(p->client, seq);
 	do {
@@ -294,14 +294,14 @@ static void hints_that_nobody_takes_become_one(void **state)
 		n++;
 	} while (p->msg.u.event.seq < 1000);
 	assert_in_range(n, 1, 2);
-	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
+	assert_int_equal(ipc_client_flush(p->client, WAIT_MS, &e), 0);
 }
 
 static void reports_arrive_in_the_order_in_which_they_were_given(void **state)
 {
 	struct pair *p = *state;
 
-	welcome(p);
+	welcome_worker(p);
 	report_seq(p->client, 1);
 	expect(p, MSG_TYPE_EVENT);
 	report_seq(p->client, 2);
@@ -319,23 +319,23 @@ static void after_a_restart_the_worker_says_hello_and_repeats_itself(
 	struct pair *p = *state;
 	struct err e = {0};
 
-	welcome(p);
+	welcome_worker(p);
 	answer_client(p, steer(9, "before"));
 	expect(p, MSG_TYPE_READY);
 	report_applied(p->client, 9);
 	expect(p, MSG_TYPE_APPLIED); /* and never answered */
 	ipc_server_close(p->server);
-	assert_int_equal(heard(p, &p->heard.lost, 1), 1);
+	assert_int_equal(received(p, &p->received.lost, 1), 1);
 	assert_false(ipc_client_connected(p->client));
 	listen_again(p);
-	welcome(p);
+	welcome_worker(p);
 	assert_int_equal(p->msg.u.ready.last, 9);
 	expect(p, MSG_TYPE_APPLIED);
 	assert_int_equal(p->msg.u.applied.id, 9);
 	acknowledge(p);
 	expect(p, MSG_TYPE_HEARTBEAT); /* how far it is, at once */
 	acknowledge(p);
-	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
+	assert_int_equal(ipc_client_flush(p->client, WAIT_MS, &e), 0);
 	assert_true(ipc_client_connected(p->client));
 }
 
@@ -346,8 +346,8 @@ static void a_worker_that_is_refused_is_told_and_leaves(void **state)
 	expect(p, MSG_TYPE_HELLO);
 	answer_client(p, (struct msg){.type = MSG_TYPE_REFUSE,
 				      .u.refuse.why = "stale"});
-	assert_int_equal(heard(p, &p->heard.refused, 1), 1);
-	assert_string_equal(p->heard.text, "stale");
+	assert_int_equal(received(p, &p->received.refused, 1), 1);
+	assert_string_equal(p->received.text, "stale");
 	assert_int_equal(next(p, 100), 0);
 }
 
@@ -355,10 +355,10 @@ static void a_quiet_worker_gives_a_sign_of_life(void **state)
 {
 	struct pair *p = *state;
 
-	welcome(p);
+	welcome_worker(p);
 	ipc_client_close(p->client);
 	p->client = dial(p, 30);
-	welcome(p);
+	welcome_worker(p);
 	expect(p, MSG_TYPE_HEARTBEAT);
 	assert_int_equal(p->msg.u.heartbeat.seq, 5);
 	acknowledge(p);
@@ -369,7 +369,7 @@ static void a_heartbeat_that_is_asked_for_does_not_wait(void **state)
 {
 	struct pair *p = *state;
 
-	welcome(p);
+	welcome_worker(p);
 	ipc_client_heartbeat_in(p->client, 1);
 	expect(p, MSG_TYPE_HEARTBEAT);
 	acknowledge(p);
@@ -381,7 +381,7 @@ static void the_kernel_says_who_the_peer_is(void **state)
 	struct pair *p = *state;
 	struct ipc_peer peer;
 
-	welcome(p);
+	welcome_worker(p);
 	assert_int_equal(ipc_server_peer(p->server, p->from, &peer), 0);
 	assert_int_equal(peer.pid, getpid());
 	assert_int_equal(peer.uid, getuid());
@@ -420,12 +420,12 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 	unsigned char greeting[SP_GREETING];
 	int fd;
 
-	welcome(p);
+	welcome_worker(p);
 	fd = raw_dial(p);
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, "not json", 8);
 	send_bytes(fd, b.p, b.n);
-	assert_int_equal(next(p, PATIENCE_MS), -1);
+	assert_int_equal(next(p, WAIT_MS), -1);
 	ipc_server_drop(p->server, p->from);
 	assert_int_equal(recv(fd, greeting, sizeof greeting, MSG_WAITALL),
 			 SP_GREETING);
@@ -448,16 +448,16 @@ static void a_worker_that_floods_delays_only_itself(void **state)
 	struct buf b = BUF_MAX(1 << 20);
 	int fd, before = 0;
 
-	welcome(p);
+	welcome_worker(p);
 	fd = raw_dial(p);
 	send_bytes(fd, sp_req, SP_GREETING);
 	for (int i = 0; i < 400; i++)
 		sp_put(&b, (uint32_t)i + 1, "{\"type\":\"flood\"}", 16);
 	(void)send(fd, b.p, b.n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	assert_int_equal(next(p, PATIENCE_MS), -1);
+	assert_int_equal(next(p, WAIT_MS), -1);
 	report_applied(p->client, 1);
 	usleep(20000);
-	while (next(p, PATIENCE_MS) == -1)
+	while (next(p, WAIT_MS) == -1)
 		before++;
 	assert_int_equal(p->msg.type, MSG_TYPE_APPLIED);
 	assert_in_range(before, 0, 300);
@@ -477,7 +477,7 @@ static void a_stock_nng_req_is_served_as_well(void **state)
 	size_t n;
 	int rc;
 
-	welcome(p);
+	welcome_worker(p);
 	snprintf(url, sizeof url, "ipc://%s", path(p));
 	assert_int_equal(nng_req0_open(&s), 0);
 	assert_int_equal(nng_dial(s, url, NULL, NNG_FLAG_NONBLOCK), 0);

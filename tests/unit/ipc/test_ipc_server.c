@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define PATIENCE_MS 30000 /* for what must come */
+#define WAIT_MS 30000 /* for what must come */
 
 struct place {
 	struct temp dir;
@@ -98,7 +98,7 @@ static int serves(struct place *p)
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, ready, strlen(ready));
 	send_bytes(fd, b.p, b.n);
-	rc = next(p, PATIENCE_MS);
+	rc = next(p, WAIT_MS);
 	close(fd);
 	buf_fini(&b);
 	return rc;
@@ -198,7 +198,7 @@ static void a_peer_that_never_reads_is_dropped(void **state)
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, "{\"type\":\"flood\"}", 16);
 	send_bytes(fd, b.p, b.n);
-	assert_int_equal(next(p, PATIENCE_MS), -1);
+	assert_int_equal(next(p, WAIT_MS), -1);
 	assert_in_range(answer_until_refused(p, p->from), 10, 99999);
 	close(fd);
 	assert_int_equal(open_descriptors(), before);
@@ -206,6 +206,25 @@ static void a_peer_that_never_reads_is_dropped(void **state)
 					   &(struct msg){.type = MSG_TYPE_ACK},
 					   &e),
 			 0); /* it is gone: no failure */
+	buf_fini(&b);
+}
+
+/* It dies after its message was read, and before the server notices. */
+static void an_answer_to_a_dead_peer_is_no_failure(void **state)
+{
+	struct place *p = *state;
+	struct buf b = BUF_MAX(4096);
+	struct err e = {0};
+	int fd = raw_dial(p);
+
+	buf_add(&b, sp_req, SP_GREETING);
+	sp_put(&b, 1, "{\"type\":\"flood\"}", 16);
+	send_bytes(fd, b.p, b.n);
+	assert_int_equal(next(p, WAIT_MS), -1);
+	close(fd);
+	if (ipc_server_answer(p->server, p->from,
+			      &(struct msg){.type = MSG_TYPE_ACK}, &e))
+		fail_msg("%s", e.text);
 	buf_fini(&b);
 }
 
@@ -240,6 +259,7 @@ int main(void)
 		T(peers_that_die_in_a_frame_leave_no_descriptor),
 		T(a_removed_socket_is_made_again),
 		T(a_peer_that_never_reads_is_dropped),
+		T(an_answer_to_a_dead_peer_is_no_failure),
 		T(closing_waits_for_nobody),
 	};
 

@@ -171,7 +171,7 @@ static void a_child_that_executes_is_given_no_copy_of_our_memory(void **state)
 }
 
 /* Exit status of a process that runs fn in a box of its own. */
-static int boxed(int (*box)(const struct sandbox_plan *, struct err *),
+static int boxed(int (*sandbox)(const struct sandbox_plan *, struct err *),
 		 const struct sandbox_plan *p, int (*fn)(const char *),
 		 char *dir)
 {
@@ -181,7 +181,7 @@ static int boxed(int (*box)(const struct sandbox_plan *, struct err *),
 	if (pid == 0) {
 		struct err e;
 
-		_exit(box(p, &e) ? 99 : fn(dir));
+		_exit(sandbox(p, &e) ? 99 : fn(dir));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -214,7 +214,7 @@ static int tries(const char *dir)
 	return 0;
 }
 
-/* What a server of a workspace may do, and may not any more. */
+/* What the server of a workspace may still do, and what not. */
 static int serves(const char *dir)
 {
 	int rc = tries(dir);

@@ -1,6 +1,5 @@
-#include "tests/support/agent.h"
+#include "tests/support/agent_fixture.h"
 #include "tests/support/clock.h"
-#include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
 #include "schema/agent/artifact.h"
@@ -14,29 +13,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static struct temp dir;
-static struct agent_file file;
-static struct arena mem;
-
-static int set_up_artifact(void **state)
-{
-	(void)state;
-	temp_make(&dir);
-	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
-	return 0;
-}
-
-static int tear_down_artifact(void **state)
-{
-	(void)state;
-	test_integrity(&file);
-	agent_file_close(&file);
-	arena_fini(&mem);
-	mem = (struct arena){0};
-	temp_remove(&dir);
-	return 0;
-}
 
 static struct blob text(const char *s)
 {
@@ -468,7 +444,7 @@ static void a_hundred_megabytes_round_trip_in_little_memory(void **state)
 }
 
 #define TEST(f) \
-	cmocka_unit_test_setup_teardown(f, set_up_artifact, tear_down_artifact)
+	cmocka_unit_test_setup_teardown(f, set_up_agent, tear_down_agent)
 
 int main(void)
 {

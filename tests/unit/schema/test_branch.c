@@ -44,11 +44,11 @@ static int tear_down_branch(void **state)
 
 static int64_t count_rows(const char *table)
 {
-	char ask[80];
+	char query[80];
 	int64_t n = -1;
 
-	snprintf(ask, sizeof ask, "SELECT count(*) FROM %s", table);
-	assert_int_equal(sql_script_i64(file.db, ask, &n, &e), 0);
+	snprintf(query, sizeof query, "SELECT count(*) FROM %s", table);
+	assert_int_equal(sql_script_i64(file.db, query, &n, &e), 0);
 	return n;
 }
 

@@ -86,7 +86,7 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 	} bad[] = {
 		{"{\"kind\":\"pigeon\"}", "pigeon"},
 		{"{\"kind\":\"file\",\"config\":{\"url\":\"http://x\"}}",
-		 "no setting url"},
+		 "no setting 'url'"},
 		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"ftp://x\"}}",
 		 "https"},
 		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"file:///etc/"
@@ -183,8 +183,9 @@ static void a_channel_keeps_its_kind_and_what_is_not_said(void **state)
 	assert_int_equal(e.code, ERR_CONFLICT);
 }
 
-static struct conversation_row talk(const char *peer, const char *sender,
-				    const char *kind)
+static struct conversation_row open_conversation(const char *peer,
+						 const char *sender,
+						 const char *kind)
 {
 	struct conversation_key t = {"c", peer, sender, kind, NULL, "fallback"};
 	struct conversation_row row;
@@ -206,18 +207,22 @@ static void the_narrowest_binding_decides_who_answers(void **state)
 
 	(void)state;
 	must_put("c", "{\"kind\":\"file\"}");
-	assert_string_equal(talk("ann", "ann", "direct").agent, "fallback");
-	assert_string_equal(talk("ann", "ann", "direct").session, "c/ann");
+	assert_string_equal(open_conversation("ann", "ann", "direct").agent,
+			    "fallback");
+	assert_string_equal(open_conversation("ann", "ann", "direct").session,
+			    "c/ann");
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(binding_set(db, &rows[i], "test", &e), 0);
-	assert_string_equal(talk("vip", "bob", "group").agent, "butler");
-	assert_string_equal(talk("vip", "bob", "group").session, "suite");
-	a = talk("room", "ann", "group");
-	b = talk("room", "bob", "group");
+	assert_string_equal(open_conversation("vip", "bob", "group").agent,
+			    "butler");
+	assert_string_equal(open_conversation("vip", "bob", "group").session,
+			    "suite");
+	a = open_conversation("room", "ann", "group");
+	b = open_conversation("room", "bob", "group");
 	assert_string_equal(a.agent, "groups");
 	assert_string_not_equal(a.id, b.id); /* a thread for each sender */
 	assert_string_equal(a.session, "c/room/ann");
-	assert_string_equal(talk("room", "ann", "group").id, a.id);
+	assert_string_equal(open_conversation("room", "ann", "group").id, a.id);
 }
 
 /* --- attachments ------------------------------------------------------ */
@@ -478,7 +483,7 @@ static void a_broadcast_is_unread_member_by_member(void **state)
 
 	(void)state;
 	assert_int_equal(message_send(db, &m, &id, &e), -1);
-	assert_int_equal(e.code, ERR_NOTFOUND); /* nobody is there */
+	assert_int_equal(e.code, ERR_NOTFOUND); /* it has no members */
 	for (size_t i = 0; i < 3; i++)
 		sql_exec(db, Q_ROOM_JOIN,
 			 &(struct room_join_in){"all", members[i], "main", 1},

@@ -132,7 +132,7 @@ static void nothing_is_sent_that_was_not_claimed(void **state)
 	(void)state;
 	for (int s = 0; s < DELIVERY_STATES; s++)
 		for (int v = 0; v < DELIVERY_EVENTS; v++) {
-			struct delivery_step m = delivery_fsm(
+			struct delivery_transition m = delivery_fsm(
 				(enum delivery_state)s, (enum delivery_event)v);
 
 			if (m.allowed && m.to == DELIVERY_SENDING) {
@@ -152,7 +152,7 @@ static void every_state_can_come_to_an_end(void **state)
 	for (int round = 0; round < DELIVERY_STATES; round++)
 		for (int s = 0; s < DELIVERY_STATES; s++)
 			for (int v = 0; v < DELIVERY_EVENTS; v++) {
-				struct delivery_step m = delivery_fsm(
+				struct delivery_transition m = delivery_fsm(
 					(enum delivery_state)s,
 					(enum delivery_event)v);
 
@@ -362,7 +362,7 @@ static void an_operator_can_retry_discard_and_resend(void **state)
 					  NOW + 5000, &row, &mem, &e),
 			 0);
 	assert_int_equal(claim_deliveries(1, NOW + 5000, &rows),
-			 1); /* age counts anew */
+			 1); /* age counts from now */
 	assert_string_equal(rows[0].row.id, id.text);
 	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
 	assert_int_equal(delivery_operate(db, id.text, DELIVERY_EV_DISCARD, NOW,
@@ -477,7 +477,7 @@ static void expect_none(const char *where, const char *what)
 }
 
 /* Any sequence of moves: a line has one head and no more, the others wait, and
- * nobody who left it is its head. */
+ * a delivery that left it is never its head. */
 static void lines_stay_whole_whatever_happens(void **state)
 {
 	static const char *const names[] = {"a", "b", "c"};

@@ -1,5 +1,4 @@
-#include "tests/support/agent.h"
-#include "tests/support/temp.h"
+#include "tests/support/agent_fixture.h"
 
 #include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
@@ -12,29 +11,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static struct temp dir;
-static struct agent_file file;
-static struct arena mem;
-
-static int set_up_media(void **state)
-{
-	(void)state;
-	temp_make(&dir);
-	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
-	return 0;
-}
-
-static int tear_down_media(void **state)
-{
-	(void)state;
-	test_integrity(&file);
-	agent_file_close(&file);
-	arena_fini(&mem);
-	mem = (struct arena){0};
-	temp_remove(&dir);
-	return 0;
-}
 
 static struct blob text(const char *s)
 {
@@ -155,7 +131,7 @@ static void half_a_file_is_never_taken_for_the_whole(void **state)
 }
 
 #define TEST(f) \
-	cmocka_unit_test_setup_teardown(f, set_up_media, tear_down_media)
+	cmocka_unit_test_setup_teardown(f, set_up_agent, tear_down_agent)
 
 int main(void)
 {

@@ -303,7 +303,7 @@ static void a_follower_wakes_up_when_another_process_commits(void **state)
 	assert_int_equal(follow_open(&f, temp_join(&dir, "agent.sqlite"), &e),
 			 0);
 	follow_drain(&f);
-	assert_int_equal(follow_wait(&f, 30, &e), 0); /* nobody commits */
+	assert_int_equal(follow_wait(&f, 30, &e), 0); /* no commit */
 	child = fork();
 	if (child == 0) {
 		struct agent_file other;
@@ -315,8 +315,8 @@ static void a_follower_wakes_up_when_another_process_commits(void **state)
 		test_append_message(&w, "hello");
 		_exit(0);
 	}
-	assert_int_equal(follow_wait(&f, 60000, &e), 1);
-	assert_in_range((clock_mono_ns() - start) / 1000000, 50, 59000);
+	assert_int_equal(follow_wait(&f, -1, &e), 1); /* without a time-out */
+	assert_true(clock_mono_ns() - start >= 50 * 1000000);
 	waitpid(child, &status, 0);
 	assert_int_equal(status, 0);
 	assert_string_equal(test_path(&file, "s"), "m hello");

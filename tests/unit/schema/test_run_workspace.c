@@ -204,19 +204,20 @@ static void requests_that_contradict_themselves_are_rejected(void **state)
 
 	(void)state;
 	for (int bits = 0; bits < 8; bits++) {
-		struct run_request ask = {.fork_of = bits & 1 ? "main" : NULL,
-					  .over = bits & 2 ? "/o" : NULL,
-					  .fresh = bits & 4};
+		struct run_request request = {.fork_of = bits & 1 ? "main"
+								  : NULL,
+					      .over = bits & 2 ? "/o" : NULL,
+					      .fresh = bits & 4};
 		bool single = (bits & (bits - 1)) == 0;
 
-		assert_int_equal(run_workspace_check(&ask, &e),
+		assert_int_equal(run_workspace_check(&request, &e),
 				 single ? 0 : -1);
-		assert_int_equal(run_workspace_is_new(&ask), bits != 0);
+		assert_int_equal(run_workspace_is_new(&request), bits != 0);
 	}
 	for (size_t i = 0; i < sizeof bad_sources / sizeof *bad_sources; i++) {
-		struct run_request ask = {.fork_of = bad_sources[i]};
+		struct run_request request = {.fork_of = bad_sources[i]};
 
-		if (run_workspace_check(&ask, &e) == 0)
+		if (run_workspace_check(&request, &e) == 0)
 			fail_msg("'%s' is accepted", bad_sources[i]);
 		assert_int_equal(e.code, ERR_INVALID);
 	}

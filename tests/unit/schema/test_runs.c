@@ -84,7 +84,7 @@ static struct run_row get_run(const char *id)
 	return row;
 }
 
-static int move_run(const char *id, enum run_state to)
+static int change_run_state(const char *id, enum run_state to)
 {
 	struct run_row row = get_run(id);
 	struct run_transition m = {
@@ -98,7 +98,7 @@ static int move_run(const char *id, enum run_state to)
 		.due_at = 5000,
 	};
 
-	return run_move(db, &m, &e);
+	return run_change_state(db, &m, &e);
 }
 
 /* Takes everything that may start, as "agent agent …", each started. */
@@ -112,7 +112,7 @@ static const char *list_detach(struct run_pick *p, int max)
 	while (max-- > 0 && run_pick_next(db, p, &next, &arena, &e) == 1) {
 		size_t n = strlen(order);
 
-		assert_int_equal(move_run(next.id, RUN_STARTING), 0);
+		assert_int_equal(change_run_state(next.id, RUN_STARTING), 0);
 		snprintf(order + n, sizeof order - n, "%s%s", n ? " " : "",
 			 next.agent);
 		p->took = true;
@@ -160,7 +160,7 @@ static void an_agent_that_is_passed_over_stops_nobody(void **state)
 	     i++) {
 		if (!strcmp(next.agent, "a"))
 			continue;
-		assert_int_equal(move_run(next.id, RUN_STARTING), 0);
+		assert_int_equal(change_run_state(next.id, RUN_STARTING), 0);
 		p.took = true;
 		snprintf(seen, sizeof seen, "%s", next.agent);
 	}
@@ -177,11 +177,11 @@ static void a_session_runs_one_at_a_time_in_order(void **state)
 	(void)state;
 	assert_string_equal(list_detach(&p, 9), "a");
 	assert_string_equal(get_run(one.text).state, "starting");
-	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
+	assert_int_equal(change_run_state(one.text, RUN_ENDING), 0);
 	assert_string_equal(list_detach(&p, 9), "");
-	assert_int_equal(move_run(one.text, RUN_SUCCEEDED), 0);
+	assert_int_equal(change_run_state(one.text, RUN_SUCCEEDED), 0);
 	/* the second leaves the line before its turn */
-	assert_int_equal(move_run(two.text, RUN_CANCELLED), 0);
+	assert_int_equal(change_run_state(two.text, RUN_CANCELLED), 0);
 	assert_string_equal(list_detach(&p, 9), "a");
 	assert_string_equal(get_run(three.text).state, "starting");
 }
@@ -217,8 +217,8 @@ static void an_interrupting_run_stands_first_and_names_who_gives_way(
 	a.policy = "interrupt";
 	urgent = put_run(&a);
 	assert_string_equal(urgent.interrupt, one.text);
-	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
-	assert_int_equal(move_run(one.text, RUN_CANCELLED), 0);
+	assert_int_equal(change_run_state(one.text, RUN_ENDING), 0);
+	assert_int_equal(change_run_state(one.text, RUN_CANCELLED), 0);
 	list_detach(&p, 9);
 	assert_string_equal(get_run(urgent.id.text).state, "starting");
 	assert_string_equal(get_run(two.text).state, "queued");
@@ -291,8 +291,8 @@ static void a_run_that_goes_back_keeps_its_place_until_it_is_due(void **state)
 	(void)state;
 	put_one("a", "s");
 	list_detach(&p, 9);
-	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
-	assert_int_equal(move_run(one.text, RUN_QUEUED), 0);
+	assert_int_equal(change_run_state(one.text, RUN_ENDING), 0);
+	assert_int_equal(change_run_state(one.text, RUN_QUEUED), 0);
 	assert_string_equal(list_detach(&p, 9), "");
 	assert_int_equal(run_wake(db, 5000, &arena, &e), 1);
 	assert_string_equal(list_detach(&p, 9), "a");
@@ -314,7 +314,7 @@ static void a_move_from_a_state_that_was_left_changes_nothing(void **state)
 	struct run_transition_row *rows;
 
 	(void)state;
-	assert_int_equal(run_move(db, &m, &e), -1);
+	assert_int_equal(run_change_state(db, &m, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_string_equal(get_run(one.text).state, "queued");
 	assert_int_equal(sql_collect(db, Q_RUN_TRANSITION_LIST,
@@ -339,7 +339,7 @@ static void a_reason_that_nobody_knows_is_refused(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(run_move(db, &m, &e), -1);
+	assert_int_equal(run_change_state(db, &m, &e), -1);
 }
 
 #define T(name) \

@@ -1,5 +1,4 @@
-#include "tests/support/agent.h"
-#include "tests/support/temp.h"
+#include "tests/support/agent_fixture.h"
 
 #include "lib/base/text.h"
 #include "schema/agent/search/search.h"
@@ -14,29 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct temp dir;
-static struct agent_file file;
-static struct arena mem;
-
-static int set_up_search(void **state)
-{
-	(void)state;
-	temp_make(&dir);
-	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
-	return 0;
-}
-
-static int tear_down_search(void **state)
-{
-	(void)state;
-	test_integrity(&file);
-	agent_file_close(&file);
-	arena_fini(&mem);
-	mem = (struct arena){0};
-	temp_remove(&dir);
-	return 0;
-}
 
 static struct search_hit *hits;
 
@@ -432,7 +408,7 @@ static void a_broken_index_can_be_made_anew(void **state)
 }
 
 #define TEST(f) \
-	cmocka_unit_test_setup_teardown(f, set_up_search, tear_down_search)
+	cmocka_unit_test_setup_teardown(f, set_up_agent, tear_down_agent)
 
 /* Each session is a batch of its own. */
 static void append_to_many_sessions(int from, int to)

@@ -191,7 +191,7 @@ static void bad_lines_are_named_and_nothing_is_kept(void **state)
 	static const char head[] = "{\"record\":\"session\",\"key\":\"n\"}\n";
 	static const struct {
 		const char *lines;
-		const char *said;
+		const char *answer;
 	} bad[] = {
 		{"", "the input is empty"},
 		{"x\n", "line 1"},
@@ -220,7 +220,7 @@ static void bad_lines_are_named_and_nothing_is_kept(void **state)
 		buf_addf(&lines, "%s%s", bad[i].lines[0] == 'H' ? head : "",
 			 bad[i].lines + (bad[i].lines[0] == 'H'));
 		assert_int_equal(import(&other, NULL, lines.p, &got), -1);
-		assert_non_null(strstr(e.text, bad[i].said));
+		assert_non_null(strstr(e.text, bad[i].answer));
 		buf_fini(&lines);
 	}
 	assert_int_equal(sql_script_i64(other.db,

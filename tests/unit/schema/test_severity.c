@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* What each word deserves by itself, written down a second time. */
+/* The severity of each word alone, stated independently. */
 static const int of_outcome[OUTCOMES] = {
 	[OUTCOME_skipped] = SEVERITY_info,
 	[OUTCOME_timed_out] = SEVERITY_warning,

@@ -127,11 +127,11 @@ static void the_table_of_types_and_the_c_list_are_the_same(void **state)
 	assert_int_equal(n, EVENT_TYPES);
 	for (int i = 0; i < EVENT_TYPES; i++) {
 		const char *name;
-		char ask[80];
+		char query[80];
 
-		snprintf(ask, sizeof ask,
+		snprintf(query, sizeof query,
 			 "SELECT name FROM event_type WHERE id=%d", i);
-		assert_int_equal(sql_script_text(file.db, ask, &a, &name, &e),
+		assert_int_equal(sql_script_text(file.db, query, &a, &name, &e),
 				 0);
 		assert_string_equal(name, event_type_name(i));
 	}

@@ -1,5 +1,4 @@
-#include "tests/support/agent.h"
-#include "tests/support/temp.h"
+#include "tests/support/agent_fixture.h"
 
 #include "schema/agent/search/vector.h"
 #include "schema/agent/transcript/event.h"
@@ -15,9 +14,6 @@
 #define DIM   37 /* no multiple of a vector register */
 #define COUNT 500
 
-static struct temp dir;
-static struct agent_file file;
-static struct arena mem;
 static float vectors[COUNT][DIM];
 static int64_t places[COUNT];
 static uint32_t seed = 1;
@@ -26,25 +22,6 @@ static uint32_t dice(void)
 {
 	seed = seed * 1664525u + 1013904223u;
 	return seed >> 8;
-}
-
-static int set_up_vector(void **state)
-{
-	(void)state;
-	temp_make(&dir);
-	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
-	return 0;
-}
-
-static int tear_down_vector(void **state)
-{
-	(void)state;
-	test_integrity(&file);
-	agent_file_close(&file);
-	arena_fini(&mem);
-	mem = (struct arena){0};
-	temp_remove(&dir);
-	return 0;
 }
 
 /* Whole numbers, so that sums are exact in any order; many ties. */
@@ -224,7 +201,7 @@ static void what_does_not_fit_is_refused(void **state)
 }
 
 #define TEST(f) \
-	cmocka_unit_test_setup_teardown(f, set_up_vector, tear_down_vector)
+	cmocka_unit_test_setup_teardown(f, set_up_agent, tear_down_agent)
 
 int main(void)
 {

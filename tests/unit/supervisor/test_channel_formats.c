@@ -154,7 +154,7 @@ static void whatever_differs_is_refused(void **state)
 	static const char *const wrong[] = {
 		"", "v1,", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
 		"g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-		/* no padding, the other alphabet, bits that nobody needs, a
+		/* no padding, the other alphabet, unused bits, a
 		 * space in it, a tail */
 		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE",
 		"v1,g0hM9SsE-OTPJTGt_tmIKtSyZlE3uFJELVlNIOLJ1OE=",

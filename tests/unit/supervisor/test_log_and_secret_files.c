@@ -233,7 +233,7 @@ static void a_secret_that_changes_at_once_is_seen(void **state)
 	buf_clear(&text);
 	assert_int_equal(secret_file_read(&f, &text, &e), 0);
 	assert_string_equal(text.p, "two");
-	/* long ago: nobody reads it again for nothing */
+	/* long ago: it is not read again without need */
 	f.unchanged = true;
 	f.checked_at = 0;
 	assert_false(secret_file_changed(&f));

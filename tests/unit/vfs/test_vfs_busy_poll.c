@@ -50,7 +50,7 @@ static void nobody_is_waited_for_who_did_not_come_quickly_before(void **state)
 	meet(&p, 3);
 	assert_false(busy_poll_ready(&p, ends[0]));
 	p.since = clock_mono_ns() - INT64_C(1000000000);
-	busy_poll_hit(&p); /* that one was slow: it begins anew */
+	busy_poll_hit(&p); /* that one was slow: it starts again */
 	meet(&p, 3);
 	assert_false(busy_poll_ready(&p, ends[0]));
 }

@@ -29,6 +29,7 @@ static void make_all(void)
 {
 	char big[150000];
 	struct vfs_attr a;
+	struct vfs *twin;
 	struct err e;
 
 	memset(big, 'x', sizeof big);
@@ -50,6 +51,10 @@ static void make_all(void)
 	assert_ok(vfs_write_file(t.v, "big", (struct blob){big, 10}, NULL, &e),
 		  &e);
 	assert_ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_open(&twin, t.db, "twin", "test", &e), &e);
+	free(picture(twin)); /* reads all of it */
+	vfs_close(twin);
+	assert_ok(vfs_fork(t.v, "unread", &e), &e);
 	assert_ok(vfs_set_quota(t.v, 10000000, 0, &e), &e);
 }
 

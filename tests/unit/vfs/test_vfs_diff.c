@@ -1,4 +1,5 @@
 #include "tests/support/vfs_test.h"
+#include "vfs/check/check.h"
 
 #include "lib/db/sql.h"
 #include "lib/os/atomic_file.h"
@@ -177,7 +178,7 @@ static void a_fork_is_merged_where_the_parent_stood_still(void **state)
 		    (struct diff_source){.v = fork}, "D parent-only\n");
 	put(fork, "again", "x");
 	assert_ok(vfs_merge(fork, &m, &e), &e);
-	assert_int_equal(m.taken, 1);
+	assert_int_equal(m.applied, 1);
 	expect(t.v, "parent-only", "p");
 	expect(t.v, "again", "x");
 	vfs_close(fork);
@@ -329,6 +330,29 @@ static void drift_of_the_host_is_noticed(void **state)
 	vfs_close(v);
 }
 
+static void a_fork_over_a_host_directory_is_merged(void **state)
+{
+	struct vfs_put append = {.append = true};
+	struct vfs *v = scratch(), *fork;
+	struct vfs_check c = {.deep = true};
+	struct vfs_merge m = {0};
+	struct err e;
+
+	(void)state;
+	assert_ok(vfs_fork(v, "twin", &e), &e);
+	fork = open_ns("twin");
+	assert_ok(vfs_write_file(fork, "keep", (struct blob){"+", 1}, &append,
+				 &e),
+		  &e);
+	assert_ok(vfs_merge(fork, &m, &e), &e);
+	assert_int_equal(m.applied, 1);
+	expect(v, "keep", "kept+");
+	vfs_close(fork);
+	vfs_close(v);
+	assert_ok(vfs_check(t.db, &c, &e), &e);
+	assert_int_equal(c.found, 0);
+}
+
 static void a_scratch_namespace_can_be_kept_and_forked(void **state)
 {
 	struct vfs *v = scratch(), *fork;
@@ -385,6 +409,7 @@ int main(void)
 		T(a_scratch_namespace_never_writes_to_its_host),
 		T(applying_brings_the_changes_to_the_host),
 		T(drift_of_the_host_is_noticed),
+		T(a_fork_over_a_host_directory_is_merged),
 		T(a_scratch_namespace_can_be_kept_and_forked),
 		T(texts_differ_as_people_expect),
 	};

@@ -262,7 +262,7 @@ static void others_may_write_between_the_batchs(void **state)
 }
 
 /* Half of it, then nothing for a while, as after a kill: it is not to be seen,
- * its name is free, and whoever comes next goes on. */
+ * its name is free, and the next caller continues. */
 static void a_drop_that_stopped_is_finished_later(void **state)
 {
 	struct vfs_snapshot *list;

@@ -39,11 +39,11 @@ static void assert_no_error(int rc, const struct err *e)
 static const char *found_in(struct vfs *v, const char *query)
 {
 	static char text[1000];
-	struct vfs_text ask = {.query = query};
+	struct vfs_text search = {.query = query};
 	struct vfs_text_hit *hits;
 	struct arena a = {0};
 	struct err e;
-	int n = vfs_text_search(v, &ask, &hits, &a, &e);
+	int n = vfs_text_search(v, &search, &hits, &a, &e);
 
 	assert_no_error(n, &e);
 	text[0] = '\0';
@@ -293,7 +293,7 @@ static void wrong_questions_are_refused(void **state)
 
 static void a_page_of_a_directory_has_snippets(void **state)
 {
-	struct vfs_text ask = {
+	struct vfs_text query = {
 		.query = "\"brown fox\"", .below = "b/", .skip = 1, .count = 1};
 	struct vfs_text_hit *hits;
 	struct arena a = {0};
@@ -304,7 +304,7 @@ static void a_page_of_a_directory_has_snippets(void **state)
 	put(t.v, "b/1", "the brown fox");
 	put(t.v, "b/2", "the very quick brown fox of the woods");
 	put(t.v, "bb", "a brown fox");
-	assert_int_equal(vfs_text_search(t.v, &ask, &hits, &a, &e), 1);
+	assert_int_equal(vfs_text_search(t.v, &query, &hits, &a, &e), 1);
 	assert_string_equal(hits[0].path, "b/2");
 	assert_string_equal(hits[0].snippet,
 			    "the very quick [brown fox] of the woods");

@@ -59,7 +59,7 @@ struct acp {
 	bool prompted;       /* a turn is in progress */
 	int64_t done_at;     /* clock_mono_ns; *end is set, and the agent has a
 			      * moment for its last updates; 0: not yet */
-	int64_t heard_at;    /* clock_mono_ns of its last update */
+	int64_t output_at;   /* clock_mono_ns of its last update */
 	bool stays;          /* kept for the session's next run */
 	bool cancelling;     /* session/cancel was sent */
 	int next_option;     /* of config.options */
@@ -125,7 +125,7 @@ int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 /* permission.c: session/request_permission is answered by a rule, or becomes a
  * durable question whose answer is sent to the agent once. */
 int acp_permissions_begin(struct acp *x, struct err *e);
-int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
+int acp_on_permission(struct rpc *r, const struct rpc_request *request,
 		      struct err *e);
 void acp_on_answer(struct acp *x, const struct msg_answer *m);
 int acp_send_answers(struct acp *x, struct err *e);
@@ -134,13 +134,13 @@ void acp_drop_questions(struct acp *x); /* the request no longer waits */
 /* A request of the agent that the worker executes itself. True: continue.
  * False: it was rejected, or a user is asked; `then` is called if the user
  * allows it. */
-bool acp_permit(struct acp *x, const struct rpc_request *ask,
+bool acp_permit(struct acp *x, const struct rpc_request *request,
 		const struct permission_subject *s,
 		int (*then)(struct rpc *, const struct rpc_request *,
 			    struct err *));
 
 /* The same for a tool of the MCP server; see worker/driver/acp/mcp_permission.h. */
-int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
+int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *question,
 		    struct err *e);
 
 /* subject.c: the subject of a call, for the rules. */
@@ -160,20 +160,22 @@ void acp_add_path(struct acp *x, struct permission_subject *s,
 
 /* files.c: fs/read_text_file and fs/write_text_file, in the workspace. */
 int acp_files_begin(struct acp *x, struct err *e);
-int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e);
-int acp_on_write(struct rpc *r, const struct rpc_request *ask, struct err *e);
+int acp_on_read(struct rpc *r, const struct rpc_request *request,
+		struct err *e);
+int acp_on_write(struct rpc *r, const struct rpc_request *request,
+		 struct err *e);
 
 /* terminal.c: terminal/…: commands in the sandbox of the agent. Their last
  * output and exit status are stored in the transcript. */
-int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_create(struct rpc *r, const struct rpc_request *request,
 			   struct err *e);
-int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_output(struct rpc *r, const struct rpc_request *request,
 			   struct err *e);
-int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *request,
 			 struct err *e);
-int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *request,
 			 struct err *e);
-int acp_on_terminal_release(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_release(struct rpc *r, const struct rpc_request *request,
 			    struct err *e);
 void acp_terminals_poll(
 	struct acp *x); /* reads their output; which have exited? */

@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "worker/run/turn.h"
 #include "worker/workspace/workspace.h"
 
 #include <inttypes.h>
@@ -26,11 +27,8 @@ __attribute__((format(printf, 3, 4))) static int end_run(struct acp *x,
 	va_list ap;
 
 	x->over = true;
-	x->end->reason = reason;
 	va_start(ap, fmt);
-	if (vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap) >=
-	    (int)sizeof x->end->detail)
-		text_mark_cut(x->end->detail, sizeof x->end->detail);
+	run_end_set(x->end, reason, fmt, ap);
 	va_end(ap);
 	return 0;
 }
@@ -59,7 +57,7 @@ static int refused(struct acp *x, const char *method,
 		more = reply->data->valuestring;
 	if (reply->code == RPC_AUTH)
 		return end_run(
-			x, REASON_login, "the agent requires a login: %.300s",
+			x, REASON_login, "the agent requires a login: %s",
 			x->login.n ? x->login.p : quoted(reply->message).text);
 	return end_run(x, REASON_agent_refused, "%s: %s%s%s", method,
 		       quoted(reply->message).text, more ? ": " : "",
@@ -93,6 +91,8 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 	enum reason reason = reason_of_stop(stop);
 
 	x->prompted = false;
+	if (turn_end(x->run, e))
+		return -1;
 	if (!reply->result)
 		return refused(x, "session/prompt", reply);
 	if (acp_usage(x, reply->result, e) ||
@@ -106,7 +106,7 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 	end_run(x, reason, "%s", "");
 	if (x->config.idle_ms > 0) { /* no end will drain it */
 		x->over = false;
-		x->done_at = x->heard_at = clock_mono_ns();
+		x->done_at = x->output_at = clock_mono_ns();
 	}
 	return 0;
 }
@@ -116,6 +116,8 @@ static int prompt(struct acp *x, struct err *e)
 	struct buf b = BUF_MAX(PROMPT_MAX);
 	struct acp_prompt *p = x->prompts;
 
+	if (turn_begin(x->run, NULL, e))
+		return -1;
 	x->prompts = p->next;
 	x->prompted = true;
 	json_begin_object(&b);
@@ -384,7 +386,7 @@ int acp_continue(struct acp *x, int64_t *ms, struct err *e)
 		x->done_at = 0;
 		return prompt(x, e);
 	}
-	left = QUIET_MS - (now - x->heard_at) / NS_PER_MS;
+	left = QUIET_MS - (now - x->output_at) / NS_PER_MS;
 	x->over = left <= 0 || run_ending(x->run) ||
 		  now - x->done_at > (int64_t)LINGER_MS * NS_PER_MS;
 	*ms = left < *ms ? left : *ms;

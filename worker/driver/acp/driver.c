@@ -17,11 +17,11 @@
 
 #define NS_PER_MS 1000000
 
-static int on_update(struct rpc *r, const struct rpc_request *ask,
+static int on_update(struct rpc *r, const struct rpc_request *request,
 		     struct err *e)
 {
 	struct acp *x = r->owner;
-	const cJSON *u = cJSON_GetObjectItemCaseSensitive(ask->params,
+	const cJSON *u = cJSON_GetObjectItemCaseSensitive(request->params,
 							  "update");
 
 	return x->replaying || !cJSON_IsObject(u) ? 0 : acp_update(x, u, e);
@@ -60,12 +60,12 @@ static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
 		       : 0;
 }
 
-static int heard(void *arg, const char *p, size_t n, struct err *e)
+static int on_output(void *arg, const char *p, size_t n, struct err *e)
 {
 	struct acp *x = arg;
 	int rc = rpc_feed(&x->rpc, p, n, e);
 
-	x->heard_at = clock_mono_ns();
+	x->output_at = clock_mono_ns();
 	subprocess_write(&x->subprocess);
 	return rc;
 }
@@ -118,7 +118,7 @@ static int end_tree(struct acp *x, struct err *e)
 }
 
 /* Serves an agent after a prompt was sent, until it ends or becomes idle. */
-static int live(struct acp *x, struct err *e)
+static int serve_run(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	struct err left;
@@ -160,13 +160,13 @@ static int start_agent(struct acp *x, struct err *e)
 			    e))
 		return -1;
 	spec = (struct child_spec){c->argv, c->env, c->cwd,
-				   workspace_ns(r->workspace), r->box};
+				   workspace_ns(r->workspace), r->sandbox};
 	if (!subprocess_start(&x->subprocess, &spec, x->end))
 		return 0;
 	return acp_permissions_begin(x, e) || acp_files_begin(x, e) ||
 			       acp_begin(x, e)
 		       ? -1
-		       : live(x, e);
+		       : serve_run(x, e);
 }
 
 int acp_watch(struct acp *x, int fd)
@@ -181,7 +181,7 @@ void acp_init(struct acp *x, struct run *r, struct run_end *end)
 	*x = (struct acp){.run = r, .end = end, .beneath.fd = -1};
 	x->events = epoll_create1(EPOLL_CLOEXEC);
 	subprocess_init(&x->subprocess, r);
-	x->subprocess.heard = heard;
+	x->subprocess.on_output = on_output;
 	x->subprocess.arg = x;
 	rpc_init(&x->rpc, methods, sizeof methods / sizeof *methods,
 		 &x->subprocess.input, x);
@@ -203,17 +203,17 @@ void acp_fini(struct acp *x)
 
 static int go_on(struct acp *x, struct run_end *end, struct err *e)
 {
-	return acp_begin_next_run(x, end, e) ? -1 : live(x, e);
+	return acp_begin_next_run(x, end, e) ? -1 : serve_run(x, e);
 }
 
 /* Messages are accepted from the start: they wait for their turn. */
 static int acp_run(struct run *r, struct run_end *end, struct err *e)
 {
-	struct acp *x = r->held;
+	struct acp *x = r->reuse;
 	struct err left;
 	int rc;
 
-	r->held = NULL;
+	r->reuse = NULL;
 	if (x) {
 		r->state = x;
 		rc = go_on(x, end, e);
@@ -227,7 +227,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 		rc = -1;
 	}
 	r->state = NULL;
-	r->held = x;
+	r->reuse = x;
 	if (rc == 0 && x->stays)
 		r->idle_ms = x->config.idle_ms;
 	return rc;
@@ -235,9 +235,9 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 
 static void acp_release(struct run *r)
 {
-	struct acp *x = r->held;
+	struct acp *x = r->reuse;
 
-	r->held = NULL;
+	r->reuse = NULL;
 	tree_unexempt(x->subprocess.child.pid);
 	acp_fini(x);
 }

@@ -1,6 +1,7 @@
 #include "worker/driver/acp/mcp_permission.h"
 
 #include "ipc/mcp_socket.h"
+#include "ipc/run_socket.h"
 #include "lib/json/json.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES (64u << 10)
@@ -32,23 +32,6 @@ struct acp_mcp {
 
 /* --- the socket --------------------------------------------------------- */
 
-/* The path may be too long for an address; a path through a descriptor is
- * not. */
-static int bind_in(int dir, const char *name)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", dir,
-		 name);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 &&
-	    listen(fd, PEERS) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
 int acp_mcp_open(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
@@ -64,7 +47,7 @@ int acp_mcp_open(struct acp *x, struct err *e)
 	m->dir = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->dir >= 0) {
 		(void)unlinkat(m->dir, m->name, 0); /* of a dead process */
-		m->listener = bind_in(m->dir, m->name);
+		m->listener = run_socket_listen(m->dir, m->name, PEERS);
 	}
 	if (m->listener < 0 || acp_watch(x, m->listener))
 		return err_errno_set(e, "a socket in %s", own);

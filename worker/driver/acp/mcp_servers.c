@@ -1,12 +1,33 @@
 /* The MCP servers that are offered to an agent: the workspace, and those of the
  * user. The agent starts them in its sandbox. */
+#include "ipc/run_socket.h"
 #include "worker/driver/acp/acp.h"
 #include "worker/workspace/workspace.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static void add_pair(struct buf *b, const char *name, size_t n,
+		     const char *value)
+{
+	json_begin_object(b);
+	json_key(b, "name");
+	json_add_string(b, name, n);
+	json_put_text(b, "value", value);
+	json_end_object(b);
+}
+
+/* A variable of the worker, if it is set. */
+static void add_own(struct buf *b, const char *name)
+{
+	const char *value = getenv(name);
+
+	if (value)
+		add_pair(b, name, strlen(name), value);
+}
 
 static void add_workspace(struct acp *x, struct buf *b)
 {
@@ -23,17 +44,10 @@ static void add_workspace(struct acp *x, struct buf *b)
 	json_add_text(b, x->run->workspace->dir);
 	json_add_text(b, x->run->ask_socket);
 	json_end_array(b);
-	json_put_raw(b, "env", "[]");
-	json_end_object(b);
-}
-
-static void add_pair(struct buf *b, const char *name, size_t n,
-		     const char *value)
-{
-	json_begin_object(b);
-	json_key(b, "name");
-	json_add_string(b, name, n);
-	json_put_text(b, "value", value);
+	json_put_array(b, "env");
+	add_own(b, RUN_SOCKET_ENV);
+	add_own(b, RUN_TOKEN_ENV);
+	json_end_array(b);
 	json_end_object(b);
 }
 

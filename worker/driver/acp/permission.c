@@ -4,6 +4,7 @@
 #include "schema/agent/transcript/session.h"
 #include "worker/driver/acp/acp.h"
 #include "worker/driver/acp/mcp_permission.h"
+#include "worker/run/turn.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 	(60u << 10) /* of a question; a message is limited to 64
 			        * KiB */
 #define TITLE_MAX 1000
+#define TITLE_SUBJECT \
+	200 /* of a path or command in the title of a request of the agent */
 #define ASKED_MAX 1000 /* how often a run may ask the same question */
 
 /*
@@ -137,7 +140,7 @@ static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
 	return add_event(x, NULL, &b, e);
 }
 
-static int by_rule(struct acp *x, const struct rpc_request *ask,
+static int by_rule(struct acp *x, const struct rpc_request *request,
 		   struct acp_call *c, enum permit permit, const char *rule,
 		   struct err *e)
 {
@@ -147,15 +150,15 @@ static int by_rule(struct acp *x, const struct rpc_request *ask,
 		return -1;
 	c->allowed = allow;
 	answer_permission(
-		x, ask->id,
-		pick(json_member(ask->params, "options"), allow, NULL));
+		x, request->id,
+		pick(json_member(request->params, "options"), allow, NULL));
 	return 0;
 }
 
 /* --- asking ----------------------------------------------------------- */
 
 /* The information for the user; the largest values are left out if it is too
- * long. */
+ * long, and "truncated" says so. */
 static int make_detail(const struct acp_call *c, const cJSON *options,
 		       struct buf *b, struct err *e)
 {
@@ -171,6 +174,8 @@ static int make_detail(const struct acp_call *c, const cJSON *options,
 		if (less < 2)
 			json_put_raw(b, "locations", c->locations);
 		json_put(b, "options", options);
+		if (less > 0)
+			json_put_bool(b, "truncated", true);
 		json_end_object(b);
 		if (!b->over)
 			break;
@@ -237,8 +242,8 @@ static int put_question(struct acp *x, struct acp_question *q, struct err *e)
 	return rc;
 }
 
-static int ask_person(struct acp *x, const struct acp_question *question,
-		      struct err *e)
+static int ask_user(struct acp *x, const struct acp_question *question,
+		    struct err *e)
 {
 	struct acp_question *q = arena_copy(&x->run->arena, question,
 					    sizeof *question);
@@ -250,39 +255,39 @@ static int ask_person(struct acp *x, const struct acp_question *question,
 	return put_question(x, q, e);
 }
 
-int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
+int acp_on_permission(struct rpc *r, const struct rpc_request *request,
 		      struct err *e)
 {
 	struct acp *x = r->owner;
-	const cJSON *call = json_member(ask->params, "toolCall");
+	const cJSON *call = json_member(request->params, "toolCall");
 	struct permission_subject s;
 	struct acp_call *c;
 	const char *rule;
 	enum permit permit;
 
 	if (!cJSON_IsObject(call) ||
-	    !cJSON_IsArray(json_member(ask->params, "options"))) {
-		rpc_refuse(r, ask->id, RPC_PARAMS,
+	    !cJSON_IsArray(json_member(request->params, "options"))) {
+		rpc_refuse(r, request->id, RPC_PARAMS,
 			   "toolCall and options are needed");
 		return 0;
 	}
 	if (acp_update_call(x, call, &c, e))
 		return -1;
 	if (x->cancelling) {
-		answer_permission(x, ask->id, NULL);
+		answer_permission(x, request->id, NULL);
 		return 0;
 	}
 	acp_subject(x, c, &s);
 	permit = permissions_evaluate(&x->config.permissions, &s, &rule);
 	if (permit != PERMIT_ASK)
-		return by_rule(x, ask, c, permit, rule, e);
-	return ask_person(
+		return by_rule(x, request, c, permit, rule, e);
+	return ask_user(
 		x,
 		&(struct acp_question){
-			.id = ask->id,
+			.id = request->id,
 			.call = c,
 			.options = cJSON_Duplicate(
-				json_member(ask->params, "options"), true)},
+				json_member(request->params, "options"), true)},
 		e);
 }
 
@@ -311,8 +316,11 @@ static struct acp_call *make_call(struct acp *x,
 	const char *about = s->command  ? s->command
 			    : s->npaths ? s->paths[0]
 					: "";
-	struct buf in = BUF_MAX(DETAIL_MAX), where = BUF_MAX(DETAIL_MAX);
+	struct buf in = BUF_MAX(SIZE_MAX / 2), where = BUF_MAX(SIZE_MAX / 2);
+	struct buf title = BUF_MAX(2 * TITLE_MAX);
 
+	buf_addf(&title, "%s ", name);
+	buf_add_fit(&title, about, TITLE_SUBJECT);
 	json_add(&in, input);
 	json_begin_array(&where);
 	for (int i = 0; i < s->npaths; i++) {
@@ -321,11 +329,11 @@ static struct acp_call *make_call(struct acp *x,
 		json_end_object(&where);
 	}
 	json_end_array(&where);
-	*c = (struct acp_call){
-		.title = arena_printf(a, "%s %.200s", name, about),
-		.kind = arena_text(a, s->kind),
-		.input = in.n && !in.over ? arena_text(a, in.p) : NULL,
-		.locations = where.over ? NULL : arena_text(a, where.p)};
+	*c = (struct acp_call){.title = arena_text(a, title.p),
+			       .kind = arena_text(a, s->kind),
+			       .input = in.n ? arena_text(a, in.p) : NULL,
+			       .locations = arena_text(a, where.p)};
+	buf_fini(&title);
 	buf_fini(&in);
 	buf_fini(&where);
 	return c;
@@ -339,12 +347,12 @@ static void deny_text(char out[200], const char *rule)
 		snprintf(out, 200, "the definition's permissions deny it");
 }
 
-bool acp_permit(struct acp *x, const struct rpc_request *ask,
+bool acp_permit(struct acp *x, const struct rpc_request *request,
 		const struct permission_subject *s,
 		int (*then)(struct rpc *, const struct rpc_request *,
 			    struct err *))
 {
-	struct acp_question q = {.id = ask->id, .then = then};
+	struct acp_question q = {.id = request->id, .then = then};
 	const char *rule;
 	enum permit permit;
 	char why[200];
@@ -355,46 +363,48 @@ bool acp_permit(struct acp *x, const struct rpc_request *ask,
 	permit = acp_evaluate(x, s, &rule);
 	if (permit == PERMIT_ALLOW)
 		return true;
-	q.call = make_call(x, s, s->kind, ask->params);
+	q.call = make_call(x, s, s->kind, request->params);
 	deny_text(why, rule);
 	if (permit == PERMIT_DENY) {
 		(void)note_ruled(x, q.call, false, rule, &e);
-		rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, why);
+		rpc_refuse(&x->rpc, request->id, RPC_INTERNAL, why);
 		return false;
 	}
 	q.options = own_options();
-	q.params = cJSON_Duplicate(ask->params, true);
-	if (ask_person(x, &q, &e))
+	q.params = cJSON_Duplicate(request->params, true);
+	if (ask_user(x, &q, &e))
 		log_warn(LT("msg", "a question cannot be asked"),
 			 LT("why", e.text));
 	return false;
 }
 
-int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
+int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *question,
 		    struct err *e)
 {
 	struct acp_question q = {.peer = peer};
 	struct permission_subject s = {
-		.kind = json_text(asked, "kind", "other"),
-		.title = json_text(asked, "tool", "")};
+		.kind = json_text(question, "kind", "other"),
+		.title = json_text(question, "tool", "")};
 	enum permit permit;
 	const cJSON *path;
 	const char *rule;
 	char why[200];
 
-	cJSON_ArrayForEach(path, json_member(asked, "paths"))
+	cJSON_ArrayForEach(path, json_member(question, "paths"))
 	{
 		acp_add_path(x, &s, cJSON_GetStringValue(path));
 	}
 	permit = x->cancelling ? PERMIT_DENY : acp_evaluate(x, &s, &rule);
+	if (permit != PERMIT_DENY && turn_tool(x->run, s.title, e))
+		return -1;
 	if (permit == PERMIT_ALLOW) {
 		acp_mcp_answer(x, peer, true, NULL);
 		return 0;
 	}
-	q.call = make_call(x, &s, s.title, json_member(asked, "input"));
+	q.call = make_call(x, &s, s.title, json_member(question, "input"));
 	if (permit == PERMIT_ASK) {
 		q.options = own_options();
-		return ask_person(x, &q, e);
+		return ask_user(x, &q, e);
 	}
 	deny_text(why, x->cancelling ? NULL : rule);
 	acp_mcp_answer(x, peer, false, why);

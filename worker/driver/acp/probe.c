@@ -26,7 +26,7 @@ struct trial {
 	const cJSON *input;
 	struct acp_config config;
 	struct sandbox_spec spec;
-	struct sandbox box;
+	struct sandbox sandbox;
 	struct arena arena;
 	const char *dir;
 	int64_t until; /* clock_mono_ns */
@@ -43,17 +43,17 @@ static int check_probe_sandbox(struct trial *t)
 	int rc, missing;
 
 	sandbox_detect(&o);
-	o.namespaces = t->box.space.mnt >= 0;
-	o.error = o.namespaces ? NULL : t->box.no_space.text;
-	o.pids = t->box.space.pid >= 0;
+	o.namespaces = t->sandbox.namespaces.mnt >= 0;
+	o.error = o.namespaces ? NULL : t->sandbox.namespaces_error.text;
+	o.pids = t->sandbox.namespaces.pid >= 0;
 	missing = sandbox_missing(&o, &t->spec, &b);
 	while (b.n > 0 && b.p[b.n - 1] == '\n')
 		b.p[--b.n] = '\0';
 	if (sandbox_accept(&o, &t->spec, &b, &e))
-		rc = probe_say("sandbox", false, e.text);
+		rc = probe_report("sandbox", false, e.text);
 	else
-		rc = probe_say("sandbox", true,
-			       missing ? b.p : "all that was asked for");
+		rc = probe_report("sandbox", true,
+				  missing ? b.p : "as requested");
 	buf_fini(&b);
 	return rc;
 }
@@ -64,32 +64,38 @@ static int make_box(struct trial *t)
 							     "sandbox");
 	struct sandbox_plan plan = {
 		.spec = &t->spec,
-		.space = {.user = -1,
-			  .mnt = -1,
-			  .root = -1,
-			  .hidden = json_text(t->input, "home", NULL)},
+		.namespaces = {.user = -1,
+			       .mnt = -1,
+			       .root = -1,
+			       .hidden = json_text(t->input, "home", NULL)},
 		.workspace = t->dir,
 		.home = getenv("HOME"),
 		.own = t->dir,
 	};
 	struct buf config = BUF_MAX(INPUT_MAX);
 	struct err e;
+	int rc;
 
 	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
 	confine_show_certificates(&plan.shown);
-	programs_show(&plan.shown, config.n ? config.p : NULL,
-		      plan.space.hidden, &t->arena);
+	rc = sandbox_spec_read(&t->spec, spec, &t->arena, &e);
+	programs_show(&plan.shown,
+		      &(struct programs_request){config.n ? config.p : NULL,
+						 plan.namespaces.hidden,
+						 written_by(&t->spec, t->dir)},
+		      &t->arena);
 	buf_fini(&config);
-	if (sandbox_spec_read(&t->spec, spec, &t->arena, &e))
-		return probe_say("sandbox", false, e.text);
+	if (rc)
+		return probe_report("sandbox", false, e.text);
 	if (t->spec.mode == SANDBOX_OFF)
-		return probe_say("sandbox", true, "off");
-	t->box = (struct sandbox)BOX_NONE;
-	if (sandbox_make(&t->box, &plan, &e)) {
+		return probe_report("sandbox", true, "off");
+	sandbox_plan_resolve(&plan, &t->arena);
+	t->sandbox = (struct sandbox)SANDBOX_NONE;
+	if (sandbox_make(&t->sandbox, &plan, &e)) {
 		t->spec.mode = SANDBOX_OFF;
-		return probe_say("sandbox", false, e.text);
+		return probe_report("sandbox", false, e.text);
 	}
-	tree_has_init(t->box.space.init);
+	tree_has_init(t->sandbox.namespaces.init);
 	return check_probe_sandbox(t);
 }
 
@@ -100,37 +106,37 @@ static bool has_driver(const struct trial *t, const char *name)
 	return strcmp(json_text(t->input, "driver", "acp"), name) == 0;
 }
 
-static int try_agent(struct trial *t, const struct sandbox *box)
+static int try_agent(struct trial *t, const struct sandbox *sandbox)
 {
 	int rc;
 
 	if (has_driver(t, "exec"))
-		return probe_exec(&t->config.exec, box);
+		return probe_exec(&t->config.exec, sandbox);
 	rc = acp_probe_session(&(struct acp_probe_session){
-		&t->config, box, t->until,
+		&t->config, sandbox, t->until,
 		json_bool(t->input, "prompt", true)});
 	if (rc) /* may be the reason; an agent that works with an older version
 		 * is fine */
-		(void)acp_probe_node(&t->config, box,
+		(void)acp_probe_node(&t->config, sandbox,
 				     json_i64(t->input, "node", 0));
 	return rc;
 }
 
 static int try_all(struct trial *t)
 {
-	const struct sandbox *box;
+	const struct sandbox *sandbox;
 	struct err e;
 	int rc;
 
 	if (make_box(t))
 		return -1;
-	box = t->spec.mode == SANDBOX_OFF ? NULL : &t->box;
-	rc = try_agent(t, box);
+	sandbox = t->spec.mode == SANDBOX_OFF ? NULL : &t->sandbox;
+	rc = try_agent(t, sandbox);
 	if (tree_end(GRACE_MS, 0, &(int){0}, &e))
-		rc = probe_say("end", false, e.text);
+		rc = probe_report("end", false, e.text);
 	tree_has_init(0);
-	if (box)
-		sandbox_drop(&t->box);
+	if (sandbox)
+		sandbox_drop(&t->sandbox);
 	return rc;
 }
 
@@ -152,10 +158,10 @@ static int try_apart(struct trial *t)
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
 		err_errno_set(&e, "fork");
-		return probe_say("start", false, e.text);
+		return probe_report("start", false, e.text);
 	}
 	if (WIFSIGNALED(status))
-		return probe_say("start", false, "the trial was killed");
+		return probe_report("start", false, "the trial was killed");
 	return status ? -1 : 0;
 }
 
@@ -174,7 +180,7 @@ static int try_in(struct trial *t)
 
 	if (!mkdtemp(dir)) {
 		err_errno_set(&e, "%s", dir);
-		return probe_say("start", false, e.text);
+		return probe_report("start", false, e.text);
 	}
 	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
 	s.config = config.n ? config.p : "{}";
@@ -182,7 +188,7 @@ static int try_in(struct trial *t)
 	rc = has_driver(t, "exec")
 		     ? exec_config_read(&t->config.exec, &s, dir, &t->arena, &e)
 		     : acp_config_read(&t->config, &s, dir, &t->arena, &e);
-	rc = rc ? probe_say("settings", false, e.text) : try_apart(t);
+	rc = rc ? probe_report("settings", false, e.text) : try_apart(t);
 	place.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	beneath_empty(&place);
 	beneath_close(&place);
@@ -208,7 +214,7 @@ int acp_probe(const char *timeout_ms)
 		input = json_parse_object("the settings", text.p, text.n, &e);
 	t.input = input;
 	if (!input)
-		rc = probe_say("settings", false, e.text);
+		rc = probe_report("settings", false, e.text);
 	else if (has_driver(&t, "script"))
 		rc = probe_script(
 			cJSON_GetObjectItemCaseSensitive(input, "config"));

@@ -27,7 +27,7 @@ int acp_probe(const char *timeout_ms);
 /* probe_session.c: -1 if the session failed. */
 struct acp_probe_session {
 	const struct acp_config *config;
-	const struct sandbox *box;
+	const struct sandbox *sandbox;
 	int64_t until; /* clock_mono_ns */
 	bool prompts;
 };
@@ -47,7 +47,7 @@ int acp_probe_work_check(const struct acp_probe_work *w);
 
 /* probe_node.c: for an agent that fails: is node installed in this version? 0:
  * it needs none. */
-int acp_probe_node(const struct acp_config *c, const struct sandbox *box,
+int acp_probe_node(const struct acp_config *c, const struct sandbox *sandbox,
 		   int64_t least);
 
 #endif

@@ -26,15 +26,15 @@ static void read_output(const struct child *c, char *out, size_t room)
 	(void)waitpid(c->pid, NULL, 0);
 }
 
-int acp_probe_node(const struct acp_config *c, const struct sandbox *box,
+int acp_probe_node(const struct acp_config *c, const struct sandbox *sandbox,
 		   int64_t least)
 {
-	char name[] = "node", flag[] = "--version", said[64], text[256];
+	char name[] = "node", flag[] = "--version", output[64], text[256];
 	char *argv[] = {name, flag, NULL};
 	struct child_spec spec = {.argv = argv,
 				  .env = c->exec.env,
 				  .cwd = c->exec.cwd,
-				  .box = box};
+				  .sandbox = sandbox};
 	struct child child;
 	struct err e;
 	bool good;
@@ -45,14 +45,14 @@ int acp_probe_node(const struct acp_config *c, const struct sandbox *box,
 		text_printf(text, sizeof text,
 			    "node %" PRId64 " or newer is needed: %s", least,
 			    e.text);
-		return probe_say("node", false, text);
+		return probe_report("node", false, text);
 	}
-	read_output(&child, said, sizeof said);
+	read_output(&child, output, sizeof output);
 	child_close(&child);
-	good = said[0] == 'v' && strtol(said + 1, NULL, 10) >= least;
+	good = output[0] == 'v' && strtol(output + 1, NULL, 10) >= least;
 	snprintf(text, sizeof text,
 		 good ? "%s"
 		      : "this is node %s; %" PRId64 " or newer is needed",
-		 said[0] ? said : "of no version", least);
-	return probe_say("node", good, text);
+		 output[0] ? output : "of no version", least);
+	return probe_report("node", good, text);
 }

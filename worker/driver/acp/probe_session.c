@@ -17,7 +17,7 @@
 #define NS_PER_MS  1000000
 #define OUT_MAX    (1u << 20)
 #define LAST_BYTES 400
-#define LOOK_MS    200 /* whether it is still running */
+#define POLL_MS    200 /* whether it is still running */
 
 /* The end of a text that arrives in pieces. */
 struct tail {
@@ -36,7 +36,7 @@ struct attempt {
 	int64_t code;
 	char why[512];
 	struct tail printed; /* on stderr */
-	struct tail said;    /* in the conversation */
+	struct tail answer;  /* in the conversation */
 	char key_login[64];  /* from acp_key_login; may be empty */
 };
 
@@ -122,7 +122,7 @@ static bool is_dead(const struct attempt *t)
 
 /* Reads available output, and waits for it up to this time. -1: the agent has
  * exited. */
-static int hear(struct attempt *t, int ms)
+static int read_agent(struct attempt *t, int ms)
 {
 	bool dead = is_dead(t); /* then its output is complete */
 	struct pollfd p[3] = {
@@ -145,12 +145,12 @@ static int hear(struct attempt *t, int ms)
 /* An agent that retries a request to its provider may report it here. */
 static void explain_silence(struct attempt *t)
 {
-	const char *said = tail_text(&t->said);
+	const char *answer = tail_text(&t->answer);
 	const char *printed = tail_text(&t->printed);
 
 	text_printf(t->why, sizeof t->why, "it does not answer%s%s",
-		    *said || *printed ? "; its last words: " : "",
-		    *said ? said : printed);
+		    *answer || *printed ? "; its last words: " : "",
+		    *answer ? answer : printed);
 }
 
 /* Waits for the reply: 0; -1: the agent exited, or the time is up. */
@@ -163,7 +163,7 @@ static int await(struct attempt *t)
 			explain_silence(t);
 			return -1;
 		}
-		if (hear(t, ms < LOOK_MS ? (int)ms : LOOK_MS))
+		if (read_agent(t, ms < POLL_MS ? (int)ms : POLL_MS))
 			break;
 	}
 	return t->replied ? 0 : -1;
@@ -237,7 +237,7 @@ static int hello(struct attempt *t, const struct acp_config *c,
 		       "\"terminal\":"
 		       "false},\"clientInfo\":{\"name\":\"skep\",\"version\":"
 		       "\"" SKEP_VERSION "\"}}"))
-		return probe_say("initialize", false, t->why);
+		return probe_report("initialize", false, t->why);
 	version = json_i64(t->result, "protocolVersion", -1);
 	info = cJSON_GetObjectItemCaseSensitive(t->result, "agentInfo");
 	can = cJSON_GetObjectItemCaseSensitive(t->result, "agentCapabilities");
@@ -256,7 +256,7 @@ static int hello(struct attempt *t, const struct acp_config *c,
 			 "it speaks version %" PRId64
 			 " of the protocol; skep speaks 1",
 			 version);
-	return probe_say("initialize", version == 1, text);
+	return probe_report("initialize", version == 1, text);
 }
 
 static int log_in(struct attempt *t, const char *method)
@@ -269,7 +269,7 @@ static int log_in(struct attempt *t, const char *method)
 	json_end_object(&b);
 	rc = call_agent(t, "authenticate", b.p);
 	buf_fini(&b);
-	return probe_say("authenticate", rc == 0, rc ? t->why : method);
+	return probe_report("authenticate", rc == 0, rc ? t->why : method);
 }
 
 static int session(struct attempt *t, const char *dir, const char *logins)
@@ -294,17 +294,17 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 		buf_adds(&text, t->why);
 	snprintf(t->session, sizeof t->session, "%s",
 		 json_text(t->result, "sessionId", ""));
-	rc = probe_say("session/new", rc == 0, text.p);
+	rc = probe_report("session/new", rc == 0, text.p);
 	buf_fini(&b);
 	buf_fini(&text);
 	return rc;
 }
 
 /* Allows the requested action, once. */
-static int on_permission(struct rpc *r, const struct rpc_request *ask,
+static int on_permission(struct rpc *r, const struct rpc_request *request,
 			 struct err *e)
 {
-	const cJSON *options = cJSON_GetObjectItemCaseSensitive(ask->params,
+	const cJSON *options = cJSON_GetObjectItemCaseSensitive(request->params,
 								"options");
 	const char *id = json_text(cJSON_GetArrayItem(options, 0), "optionId",
 				   "");
@@ -323,17 +323,17 @@ static int on_permission(struct rpc *r, const struct rpc_request *ask,
 	json_put_text(&b, "optionId", id);
 	json_end_object(&b);
 	json_end_object(&b);
-	rpc_answer(r, ask->id, b.p);
+	rpc_answer(r, request->id, b.p);
 	buf_fini(&b);
 	return 0;
 }
 
 /* The answer of the model. */
-static int on_update(struct rpc *r, const struct rpc_request *ask,
+static int on_update(struct rpc *r, const struct rpc_request *request,
 		     struct err *e)
 {
 	struct attempt *t = r->owner;
-	const cJSON *update = cJSON_GetObjectItemCaseSensitive(ask->params,
+	const cJSON *update = cJSON_GetObjectItemCaseSensitive(request->params,
 							       "update");
 	const char *text = json_text(
 		cJSON_GetObjectItemCaseSensitive(update, "content"), "text",
@@ -342,7 +342,7 @@ static int on_update(struct rpc *r, const struct rpc_request *ask,
 	(void)e;
 	if (strcmp(json_text(update, "sessionUpdate", ""),
 		   "agent_message_chunk") == 0)
-		tail_add(&t->said, text, strlen(text));
+		tail_add(&t->answer, text, strlen(text));
 	return 0;
 }
 
@@ -355,12 +355,12 @@ static int check_answer(struct attempt *t)
 {
 	const char *stop = json_text(t->result, "stopReason", "end_turn");
 	bool ended = strcmp(stop, "end_turn") == 0;
-	bool said = *tail_text(&t->said) != '\0';
+	bool answer = *tail_text(&t->answer) != '\0';
 	char text[160];
 
 	text_printf(text, sizeof text, "%s%s", stop,
-		    ended && !said ? ", but the agent gave no answer" : "");
-	return probe_say("prompt", ended && said, text);
+		    ended && !answer ? ", but the agent gave no answer" : "");
+	return probe_report("prompt", ended && answer, text);
 }
 
 /* Gives the agent a task and checks the result. */
@@ -372,7 +372,7 @@ static int try_prompt(struct attempt *t, const char *dir)
 	int rc;
 
 	if (acp_probe_work_begin(&w, dir, &e))
-		return probe_say("prompt", false, e.text);
+		return probe_report("prompt", false, e.text);
 	json_begin_object(&b);
 	json_put_text(&b, "sessionId", t->session);
 	json_put_array(&b, "prompt");
@@ -384,11 +384,11 @@ static int try_prompt(struct attempt *t, const char *dir)
 	json_end_object(&b);
 	rc = call_agent(t, "session/prompt", b.p);
 	buf_fini(&b);
-	rc = rc ? probe_say("prompt", false, t->why) : check_answer(t);
+	rc = rc ? probe_report("prompt", false, t->why) : check_answer(t);
 	return acp_probe_work_check(&w) || rc ? -1 : 0;
 }
 
-static int talk(struct attempt *t, const struct acp_probe_session *how)
+static int run_prompt(struct attempt *t, const struct acp_probe_session *how)
 {
 	const struct acp_config *c = how->config;
 	struct buf logins = BUF_MAX(64u << 10);
@@ -410,18 +410,18 @@ int acp_probe_session(const struct acp_probe_session *how)
 	struct child_spec spec = {.argv = c->exec.argv,
 				  .env = c->exec.env,
 				  .cwd = c->exec.cwd,
-				  .box = how->box};
+				  .sandbox = how->sandbox};
 	struct attempt t = {.until = how->until};
 	struct err e;
 	int rc;
 
 	if (child_start(&t.child, &spec, &e))
-		return probe_say("start", false, e.text);
+		return probe_report("start", false, e.text);
 	buf_init(&t.out, OUT_MAX);
 	rpc_init(&t.rpc, methods, sizeof methods / sizeof *methods, &t.out, &t);
-	rc = probe_say("start", true, c->exec.argv[0]);
+	rc = probe_report("start", true, c->exec.argv[0]);
 	if (rc == 0)
-		rc = talk(&t, how);
+		rc = run_prompt(&t, how);
 	child_close(&t.child);
 	cJSON_Delete(t.result);
 	rpc_fini(&t.rpc);

@@ -74,13 +74,14 @@ int acp_probe_work_check(const struct acp_probe_work *w)
 
 	translate(w->input, result);
 	command = holds(w->dir, OUTPUT_NAME, result);
-	(void)probe_say("file", file,
-			file ? "the agent wrote a file"
-			     : "the agent was asked to write a file, but "
-			       "the file does not exist");
-	(void)probe_say("command", command,
-			command ? "the agent ran a command"
-				: "the agent was asked to run a command, and "
-				  "its result is not there");
+	(void)probe_report("file", file,
+			   file ? "the agent wrote a file"
+				: "the agent was asked to write a file, but "
+				  "the file does not exist");
+	(void)probe_report(
+		"command", command,
+		command ? "the agent ran a command"
+			: "the agent was asked to run a command, but "
+			  "its result does not exist");
 	return file && command ? 0 : -1;
 }

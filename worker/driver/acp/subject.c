@@ -24,7 +24,7 @@ void acp_add_path(struct acp *x, struct permission_subject *s, const char *path)
 
 static const char *command_of(struct acp *x, const cJSON *v)
 {
-	struct buf b = BUF_MAX(64u << 10);
+	struct buf b = BUF_MAX(SIZE_MAX / 2); /* rules apply to all of it */
 	const cJSON *word;
 	const char *text;
 
@@ -35,7 +35,7 @@ static const char *command_of(struct acp *x, const cJSON *v)
 		if (cJSON_IsString(word))
 			buf_addf(&b, "%s%s", b.n ? " " : "", word->valuestring);
 	}
-	text = b.n && !b.over ? arena_text(&x->run->arena, b.p) : NULL;
+	text = b.n ? arena_text(&x->run->arena, b.p) : NULL;
 	buf_fini(&b);
 	return text;
 }

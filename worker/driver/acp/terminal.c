@@ -160,12 +160,12 @@ static int env_of(struct acp *x, const cJSON *list, char ***env)
 
 static const char *line_of(struct acp *x, char *const *argv)
 {
-	struct buf b = BUF_MAX(64u << 10);
+	struct buf b = BUF_MAX(SIZE_MAX / 2); /* rules apply to all of it */
 	const char *line;
 
 	for (int i = 0; argv[i]; i++)
 		buf_addf(&b, "%s%s", i ? " " : "", argv[i]);
-	line = arena_text(&x->run->arena, b.over ? argv[0] : b.p);
+	line = arena_text(&x->run->arena, b.p);
 	buf_fini(&b);
 	return line;
 }
@@ -192,11 +192,11 @@ static int count_terminals(const struct acp *x)
 	return n;
 }
 
-static void add_terminal(struct acp *x, const struct rpc_request *ask,
+static void add_terminal(struct acp *x, const struct rpc_request *request,
 			 const struct child_spec *spec, const char *line)
 {
 	struct acp_terminal *t = arena_alloc(&x->run->arena, sizeof *t);
-	int64_t limit = json_i64(ask->params, "outputByteLimit",
+	int64_t limit = json_i64(request->params, "outputByteLimit",
 				 OUTPUT_MAX_KEPT);
 	struct buf answer = BUF_MAX(256);
 	struct err e;
@@ -208,7 +208,7 @@ static void add_terminal(struct acp *x, const struct rpc_request *ask,
 						    : (size_t)limit};
 	buf_init(&t->output, OUTPUT_MAX + 2 * READ_BYTES);
 	if (start_command(x, t, spec, &e)) {
-		rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, e.text);
+		rpc_refuse(&x->rpc, request->id, RPC_INTERNAL, e.text);
 		buf_fini(&t->output);
 		return;
 	}
@@ -218,41 +218,41 @@ static void add_terminal(struct acp *x, const struct rpc_request *ask,
 	json_begin_object(&answer);
 	json_put_text(&answer, "terminalId", t->id);
 	json_end_object(&answer);
-	rpc_answer(&x->rpc, ask->id, answer.p);
+	rpc_answer(&x->rpc, request->id, answer.p);
 	buf_fini(&answer);
 }
 
-int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_create(struct rpc *r, const struct rpc_request *request,
 			   struct err *e)
 {
 	struct acp *x = r->owner;
-	const cJSON *p = ask->params;
+	const cJSON *p = request->params;
 	const char *command = json_text(p, "command", "");
 	char **argv, **env;
 	struct child_spec spec = {
 		.cwd = json_text(p, "cwd", x->run->workspace->dir),
 		.ns = workspace_ns(x->run->workspace),
-		.box = x->run->box};
+		.sandbox = x->run->sandbox};
 	struct permission_subject s = {.kind = "execute", .title = ""};
 
 	(void)e;
 	if (!command[0] || spec.cwd[0] != '/' ||
 	    words_of(x, command, cJSON_GetObjectItem(p, "args"), &argv) ||
 	    env_of(x, cJSON_GetObjectItem(p, "env"), &env)) {
-		rpc_refuse(r, ask->id, RPC_PARAMS,
+		rpc_refuse(r, request->id, RPC_PARAMS,
 			   "command, args, env or cwd is not right");
 		return 0;
 	}
 	spec.argv = argv;
 	spec.env = env;
 	s.command = line_of(x, argv);
-	if (!acp_permit(x, ask, &s, acp_on_terminal_create))
+	if (!acp_permit(x, request, &s, acp_on_terminal_create))
 		return 0;
 	if (count_terminals(x) >= TERMINALS_MAX)
-		rpc_refuse(r, ask->id, RPC_INTERNAL,
+		rpc_refuse(r, request->id, RPC_INTERNAL,
 			   "there are too many terminals: release some");
 	else
-		add_terminal(x, ask, &spec, s.command);
+		add_terminal(x, request, &spec, s.command);
 	return 0;
 }
 
@@ -260,15 +260,15 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 
 /* NULL: the request was rejected. */
 static struct acp_terminal *find_terminal(struct acp *x,
-					  const struct rpc_request *ask)
+					  const struct rpc_request *request)
 {
-	const char *id = json_text(ask->params, "terminalId", "");
+	const char *id = json_text(request->params, "terminalId", "");
 	struct acp_terminal *t = x->terminals;
 
 	while (t && strcmp(t->id, id) != 0)
 		t = t->next;
 	if (!t)
-		rpc_refuse(&x->rpc, ask->id, RPC_NOT_FOUND,
+		rpc_refuse(&x->rpc, request->id, RPC_NOT_FOUND,
 			   "there is no such terminal");
 	return t;
 }
@@ -285,11 +285,11 @@ static void put_output(struct buf *b, const struct acp_terminal *t, size_t skip)
 	}
 }
 
-int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_output(struct rpc *r, const struct rpc_request *request,
 			   struct err *e)
 {
 	struct acp *x = r->owner;
-	struct acp_terminal *t = find_terminal(x, ask);
+	struct acp_terminal *t = find_terminal(x, request);
 	struct buf b = BUF_MAX(8 * OUTPUT_MAX);
 
 	(void)e;
@@ -299,25 +299,26 @@ int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
 	json_begin_object(&b);
 	put_output(&b, t, 0);
 	json_end_object(&b);
-	rpc_answer(r, ask->id, b.p);
+	rpc_answer(r, request->id, b.p);
 	buf_fini(&b);
 	return 0;
 }
 
-int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *request,
 			 struct err *e)
 {
 	struct acp *x = r->owner;
-	struct acp_terminal *t = find_terminal(x, ask);
+	struct acp_terminal *t = find_terminal(x, request);
 
 	(void)e;
 	if (!t)
 		return 0;
 	if (t->nwaits == WAITS_MAX) {
-		rpc_refuse(r, ask->id, RPC_INTERNAL, "too many wait for it");
+		rpc_refuse(r, request->id, RPC_INTERNAL,
+			   "too many wait for it");
 		return 0;
 	}
-	t->waits[t->nwaits++] = arena_text(&x->run->arena, ask->id);
+	t->waits[t->nwaits++] = arena_text(&x->run->arena, request->id);
 	acp_terminals_poll(x);
 	return 0;
 }
@@ -330,16 +331,16 @@ static void kill_group(const struct acp_terminal *t)
 		(void)kill(-t->child.pid, SIGKILL);
 }
 
-int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *request,
 			 struct err *e)
 {
-	struct acp_terminal *t = find_terminal(r->owner, ask);
+	struct acp_terminal *t = find_terminal(r->owner, request);
 
 	(void)e;
 	if (!t)
 		return 0;
 	kill_group(t);
-	rpc_answer(r, ask->id, "{}");
+	rpc_answer(r, request->id, "{}");
 	return 0;
 }
 
@@ -432,16 +433,16 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 	return rc;
 }
 
-int acp_on_terminal_release(struct rpc *r, const struct rpc_request *ask,
+int acp_on_terminal_release(struct rpc *r, const struct rpc_request *request,
 			    struct err *e)
 {
-	struct acp_terminal *t = find_terminal(r->owner, ask);
+	struct acp_terminal *t = find_terminal(r->owner, request);
 
 	if (!t)
 		return 0;
 	if (release(r->owner, t, e))
 		return -1;
-	rpc_answer(r, ask->id, "{}");
+	rpc_answer(r, request->id, "{}");
 	return 0;
 }
 

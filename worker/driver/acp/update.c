@@ -4,6 +4,7 @@
 #include "lib/base/text.h"
 #include "schema/agent/transcript/event_body.h"
 #include "schema/agent/transcript/session.h"
+#include "worker/run/turn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,8 +174,9 @@ static void append_printed(struct acp_call *c, const cJSON *u)
 {
 	const cJSON *meta = json_member(u, "_meta");
 	const cJSON *more = json_member(meta, "terminal_output_delta");
-	const cJSON *said = more ? more : json_member(meta, "terminal_output");
-	const char *data = json_text(said, "data", "");
+	const cJSON *terminal = more ? more
+				     : json_member(meta, "terminal_output");
+	const char *data = json_text(terminal, "data", "");
 	size_t n = strlen(data);
 
 	if (n > PRINTED_MAX) {
@@ -381,7 +383,9 @@ static int take_call(struct acp *x, const cJSON *u, const char *as,
 	struct acp_call *c;
 
 	(void)as;
-	return acp_update_call(x, u, &c, e);
+	if (acp_update_call(x, u, &c, e))
+		return -1;
+	return turn_tool(x->run, c->open ? c->title : NULL, e);
 }
 
 int acp_close_calls(struct acp *x, const char *state, struct err *e)

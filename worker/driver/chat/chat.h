@@ -32,7 +32,7 @@ struct chat {
 	unsigned sent_media;    /* in the last request */
 	size_t media_room;      /* bytes of files, in this request */
 	int compactions;        /* in a row */
-	size_t asked;           /* bytes of the last request */
+	size_t request_bytes;   /* bytes of the last request */
 	int64_t asked_seq;      /* the last event that it contained */
 	double token_bytes;     /* of all requests, as counted by the server; 0:
 			     * none */
@@ -67,6 +67,7 @@ void chat_answer_end(struct chat *x); /* frees only memory */
 struct chat_use {
 	const char *id, *name;
 	const cJSON *args; /* an object */
+	int64_t seq;       /* of the event of the call */
 	struct part *part; /* of the call; NULL: of a dead attempt */
 };
 
@@ -74,10 +75,11 @@ struct chat_use {
  * API. */
 void chat_tools_list(const struct chat *x, struct buf *out);
 
-/* 0: text is the result; -1 with ERR_CANCELED when the run ends, else *e is the
- * result. */
+/* 0: text is the result, and *failed is set if it is an error; -1 with
+ * ERR_CANCELED when the run ends, else *e is the result. */
+#define CHAT_RESULT_MAX (16u << 20) /* as long as a message of an MCP server */
 int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
-		  struct err *e);
+		  bool *failed, struct err *e);
 
 /* May the call be repeated if it is unknown whether it was executed? */
 bool chat_tool_is_repeatable(const char *name);

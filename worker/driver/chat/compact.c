@@ -10,7 +10,11 @@
 #define SHOWN_MAX   (192u << 10) /* of the text to be summarized */
 #define SHOWN_LEAST 1024
 #define LINE_MAX_   2000
-#define TOKEN_BYTES 4.0 /* in most languages, including JSON syntax */
+#define SHORT_MAX   300  /* the same, without a model */
+#define INPUT_MAX   200  /* of the arguments of a tool */
+#define BEFORE_MAX  8000 /* of an earlier summary */
+#define NOTE_MAX    64   /* "(N messages omitted)" */
+#define TOKEN_BYTES 4.0  /* in most languages, including JSON syntax */
 
 static size_t size_of(const struct chat_item *it)
 {
@@ -65,7 +69,8 @@ static int64_t tokens_of(const struct chat *x, size_t bytes)
 /* Limited: some servers do not count cached tokens. */
 void chat_learn_tokens(struct chat *x, int64_t tokens)
 {
-	double each = tokens > 0 ? (double)x->asked / (double)tokens : 0;
+	double each = tokens > 0 ? (double)x->request_bytes / (double)tokens
+				 : 0;
 
 	if (each >= TOKEN_BYTES / 4 && each <= TOKEN_BYTES * 2)
 		x->token_bytes = each;
@@ -82,24 +87,67 @@ bool chat_is_too_long(const struct chat *x, const struct chat_history *h,
 		       ->context;
 }
 
-static void add_item(struct buf *b, const struct chat_item *it)
+/* Shortens the text to a line, and the whole to a quarter of `max`. */
+static void format_item(struct buf *b, const struct chat_item *it, size_t line,
+			size_t max)
 {
-	buf_addf(b, "%s: %.*s\n", it->by_user ? "User" : "Assistant", LINE_MAX_,
-		 it->text);
-	for (int i = 0; i < it->ncalls; i++)
-		buf_addf(b, "Tool %s %.*s\n", it->calls[i].name, 200,
-			 it->calls[i].input);
+	struct buf all = BUF_MAX(SIZE_MAX / 2);
+
+	buf_adds(&all, it->by_user ? "User: " : "Assistant: ");
+	buf_add_fit(&all, it->text, line);
+	for (int i = 0; i < it->ncalls; i++) {
+		buf_addf(&all, "\nTool %s ", it->calls[i].name);
+		buf_add_fit(&all, it->calls[i].input, INPUT_MAX);
+	}
+	buf_add_fit(b, all.p, max / 4);
+	buf_addc(b, '\n');
+	buf_fini(&all);
+}
+
+static size_t item_size(const struct chat_item *it, size_t line, size_t max)
+{
+	struct buf b = BUF_MAX(max);
+	size_t n;
+
+	format_item(&b, it, line, max);
+	n = b.n;
+	buf_fini(&b);
+	return n;
+}
+
+/* The first n items. Those that do not fit into b are omitted, with a note: not
+ * the first, which has the task, and not the newest. */
+static void add_items(struct buf *b, const struct chat_history *h, int n,
+		      size_t line)
+{
+	size_t used = b->n + item_size(&h->items[0], line, b->max) + NOTE_MAX;
+	int from = n;
+
+	while (from > 1) {
+		used += item_size(&h->items[from - 1], line, b->max);
+		if (used > b->max)
+			break;
+		from--;
+	}
+	format_item(b, &h->items[0], line, b->max);
+	if (from > 1)
+		buf_addf(b, "(%d messages omitted)\n", from - 1);
+	for (int i = from; i < n; i++)
+		format_item(b, &h->items[i], line, b->max);
 }
 
 /* Used if no model can be asked: the beginning of each item. */
-static void add_short(struct buf *b, const struct chat_history *h, int n)
+static void add_short(struct buf *out, const struct chat_history *h, int n)
 {
-	if (h->summary)
-		buf_addf(b, "%.8000s\n", h->summary);
-	for (int i = 0; i < n && b->n < SUMMARY_MAX - 1024; i++)
-		buf_addf(b, "%s: %.300s\n",
-			 h->items[i].by_user ? "User" : "Assistant",
-			 h->items[i].text);
+	struct buf b = BUF_MAX(SUMMARY_MAX);
+
+	if (h->summary) {
+		buf_add_fit(&b, h->summary, BEFORE_MAX);
+		buf_addc(&b, '\n');
+	}
+	add_items(&b, h, n, SHORT_MAX);
+	buf_add(out, b.p, b.n);
+	buf_fini(&b);
 }
 
 /* Half of the limit: the request also contains tools and an answer. */
@@ -126,10 +174,14 @@ static int ask_model(struct chat *x, const struct chat_history *h, int n,
 	buf_adds(&shown, "Summarize this conversation for yourself, so that "
 			 "you can continue without it: the task, findings "
 			 "and decisions, finished and open steps.\n\n");
-	if (h->summary)
-		buf_addf(&shown, "Before: %.8000s\n", h->summary);
-	for (int i = 0; i < n; i++)
-		add_item(&shown, &h->items[i]);
+	if (h->summary) {
+		buf_adds(&shown, "Before: ");
+		buf_add_fit(&shown, h->summary,
+			    room(x) / 2 < BEFORE_MAX ? room(x) / 2
+						     : BEFORE_MAX);
+		buf_addc(&shown, '\n');
+	}
+	add_items(&shown, h, n, LINE_MAX_);
 	one.text = shown.p;
 	chat_turn_init(&turn);
 	rc = chat_request(x, &alone, &body, e);
@@ -140,8 +192,7 @@ static int ask_model(struct chat *x, const struct chat_history *h, int n,
 								.turn = &turn},
 					&result, e);
 	if (rc == 0 && result.outcome == CHAT_ANSWERED)
-		buf_add(out, turn.text.p,
-			turn.text.n < SUMMARY_MAX ? turn.text.n : SUMMARY_MAX);
+		buf_add_fit(out, turn.text.p, SUMMARY_MAX);
 	chat_turn_fini(&turn);
 	buf_fini(&shown);
 	buf_fini(&body);
@@ -152,8 +203,9 @@ int chat_compact(struct chat *x, const struct chat_history *h, const char *why,
 		 struct err *e)
 {
 	struct buf summary = BUF_MAX(2 * SUMMARY_MAX);
-	struct compaction_new c = {.tokens_before = tokens_of(x, x->asked),
-				   .tokens_after = OPT_NONE};
+	struct compaction_new c = {
+		.tokens_before = tokens_of(x, x->request_bytes),
+		.tokens_after = OPT_NONE};
 	struct event_ref ref;
 	int n = how_many(h), rc;
 

@@ -13,16 +13,17 @@
 
 static const struct {
 	const char *name;
-	int64_t other, least;
+	int64_t other;
 	size_t offset;
 } limits[] = {
-#define LIMIT(name, other, least, help) \
-	{#name, other, least, offsetof(struct chat_limits, name)},
+#define LIMIT(name, other, help) \
+	{#name, other, offsetof(struct chat_limits, name)},
 #include "worker/driver/chat/limits.def"
 #undef LIMIT
 };
 
-static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
+/* driver_config_check has checked the values. */
+static void read_limits(struct chat_config *c, const cJSON *v)
 {
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		const cJSON *m = cJSON_GetObjectItemCaseSensitive(
@@ -32,18 +33,9 @@ static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
 
 		assert(driver_config_has("chat", limits[i].name));
 		*to = limits[i].other;
-		if (!m)
-			continue;
-		if (!cJSON_IsNumber(m) ||
-		    m->valuedouble < (double)limits[i].least ||
-		    m->valuedouble > 1e15)
-			return err_set(
-				e, ERR_INVALID,
-				"chat: %s must be a number, at least %lld",
-				limits[i].name, (long long)limits[i].least);
-		*to = (int64_t)m->valuedouble;
+		if (m)
+			*to = (int64_t)m->valuedouble;
 	}
-	return 0;
 }
 
 /* Must not contain a user and a password. */
@@ -71,15 +63,12 @@ static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 	const char *end;
 	size_t n;
 
-	if (!base || (strncmp(base, "http://", 7) != 0 &&
-		      strncmp(base, "https://", 8) != 0))
+	if (!base)
 		return err_set(e, ERR_INVALID,
-			       "chat: endpoint must be the URL of a server, "
-			       "such as https://host/v1");
+			       "config.endpoint is missing: the URL of a "
+			       "server, such as https://host/v1; 'skep agent "
+			       "set AGENT --endpoint URL' sets it");
 	c->responses = strcmp(api, "responses") == 0;
-	if (!c->responses && strcmp(api, "chat") != 0)
-		return err_set(e, ERR_INVALID,
-			       "chat: api must be chat or responses");
 	end = c->responses ? "/responses" : "/chat/completions";
 	n = strlen(base);
 	while (n > 0 && base[n - 1] == '/')
@@ -127,27 +116,20 @@ static double number_member(const cJSON *v, const char *name)
 	return cJSON_IsNumber(m) && m->valuedouble > 0 ? m->valuedouble : 0;
 }
 
-static int read_tools(struct chat_config *c, const cJSON *v, struct arena *a,
-		      struct err *e)
+static void read_tools(struct chat_config *c, const cJSON *v, struct arena *a)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(v, "tools");
 	const cJSON *m;
 
 	c->exec = json_bool(v, "exec", false);
 	if (!list)
-		return 0;
-	if (!cJSON_IsArray(list))
-		return err_set(e, ERR_INVALID, "chat: tools must be an array");
+		return;
 	c->tools = arena_alloc(a, (size_t)(cJSON_GetArraySize(list) + 1) *
 					  sizeof *c->tools);
 	cJSON_ArrayForEach(m, list)
 	{
-		if (!cJSON_IsString(m))
-			return err_set(e, ERR_INVALID,
-				       "chat: tools must contain only names");
 		c->tools[c->ntools++] = arena_text(a, m->valuestring);
 	}
-	return 0;
 }
 
 static int read_params(struct chat_config *c, const cJSON *v, struct arena *a,
@@ -159,9 +141,6 @@ static int read_params(struct chat_config *c, const cJSON *v, struct arena *a,
 
 	if (!m)
 		return 0;
-	if (!cJSON_IsObject(m))
-		return err_set(e, ERR_INVALID,
-			       "chat: params must be an object");
 	json_add(&b, m);
 	rc = buf_ok(&b, "params", e);
 	c->params = rc ? NULL : arena_text(a, b.p);
@@ -174,6 +153,8 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 {
 	const cJSON *price = cJSON_GetObjectItemCaseSensitive(v, "price");
 
+	if (driver_config_check("chat", v, e))
+		return -1;
 	c->model = arena_text(a, json_text(v, "model", s->model));
 	c->system = s->system;
 	c->ruled = cJSON_HasObjectItem(v, "permissions");
@@ -187,9 +168,9 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 		return err_set(e, ERR_INVALID,
 			       "chat: no model is set; use 'skep agent set "
 			       "AGENT --model MODEL'");
-	return driver_config_check("chat", v, e) || read_url(c, v, a, e) ||
-			       read_limits(c, v, e) || read_tools(c, v, a, e) ||
-			       read_params(c, v, a, e) ||
+	read_limits(c, v);
+	read_tools(c, v, a);
+	return read_url(c, v, a, e) || read_params(c, v, a, e) ||
 			       permissions_read(&c->permissions, v, a, e) ||
 			       read_headers(c, v, s->home, a, e) ||
 			       mcp_servers_read(&c->servers, v, s, a, e) ||

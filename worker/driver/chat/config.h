@@ -30,7 +30,7 @@
  *   and the limits of limits.def
  */
 struct chat_limits {
-#define LIMIT(name, other, least, help) int64_t name;
+#define LIMIT(name, other, help) int64_t name;
 #include "worker/driver/chat/limits.def"
 #undef LIMIT
 };

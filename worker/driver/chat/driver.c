@@ -13,6 +13,7 @@
 #include "lib/base/text.h"
 #include "worker/driver/chat/media.h"
 #include "worker/run/diagnose.h"
+#include "worker/run/turn.h"
 #include "worker/workspace/workspace.h"
 
 #include <fcntl.h>
@@ -30,11 +31,8 @@ int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
 	va_list ap;
 
 	x->over = true;
-	x->end->reason = reason;
 	va_start(ap, fmt);
-	if (vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap) >=
-	    (int)sizeof x->end->detail)
-		text_mark_cut(x->end->detail, sizeof x->end->detail);
+	run_end_set(x->end, reason, fmt, ap);
 	va_end(ap);
 	return 0;
 }
@@ -71,16 +69,16 @@ static int repeat_request(struct chat *x, const struct chat_result *r,
 static int try_once(struct chat *x, const struct buf *body,
 		    struct chat_result *r, struct err *e)
 {
-	struct chat_exchange ask = {.run = x->run,
-				    .body = body,
-				    .turn = &x->turn,
-				    .flush = chat_answer_flush,
-				    .arg = x};
+	struct chat_exchange exchange = {.run = x->run,
+					 .body = body,
+					 .turn = &x->turn,
+					 .flush = chat_answer_flush,
+					 .arg = x};
 	struct err why;
 	int rc;
 
 	chat_answer_begin(x);
-	rc = chat_http_exchange(x->http, &ask, r, e);
+	rc = chat_http_exchange(x->http, &exchange, r, e);
 	if (rc == 0 && r->outcome == CHAT_ANSWERED &&
 	    chat_turn_end(&x->turn, x->turns + 1, &why)) {
 		r->outcome = CHAT_RETRY;
@@ -117,9 +115,10 @@ static int use_tool(struct chat *x, const struct chat_use *use,
 {
 	struct err why;
 
-	*failed = chat_tool_run(x, use, text, &why) != 0;
-	if (!*failed)
+	*failed = false;
+	if (chat_tool_run(x, use, text, failed, &why) == 0)
 		return 0;
+	*failed = true;
 	if (run_ending(x->run) || why.code == ERR_CANCELED ||
 	    why.code == ERR_STALE) {
 		*e = why;
@@ -135,8 +134,12 @@ static int call(struct chat *x, int i, struct err *e)
 {
 	const struct chat_call *c = &x->turn.calls[i];
 	struct chat_use use = {
-		.id = c->id, .name = c->name, .part = &x->calls[i]};
-	struct buf text = BUF_MAX(MCP_TEXT_MAX);
+		.id = c->id,
+		.name = c->name,
+		.part = &x->calls[i],
+		.seq = x->pos & UINT32_MAX,
+	};
+	struct buf text = BUF_MAX(CHAT_RESULT_MAX);
 	struct err why;
 	cJSON *args = chat_call_args(c, &why);
 	bool failed = !args;
@@ -185,10 +188,11 @@ static int call_all(struct chat *x, struct err *e)
 
 /* A call of a dead attempt: its result becomes an event. */
 static int retry_call(struct chat *x, const struct chat_past_call *c,
-		      struct err *e)
+		      int64_t seq, struct err *e)
 {
-	struct buf text = BUF_MAX(MCP_TEXT_MAX), body = BUF_MAX(EVENT_BODY_MAX);
-	struct chat_use use = {.id = c->id, .name = c->name};
+	struct buf text = BUF_MAX(CHAT_RESULT_MAX);
+	struct buf body = BUF_MAX(EVENT_BODY_MAX);
+	struct chat_use use = {.id = c->id, .name = c->name, .seq = seq};
 	struct err why;
 	cJSON *args = json_parse_object("input", c->input, strlen(c->input),
 					&why);
@@ -221,7 +225,8 @@ static int repeat_open_calls(struct chat *x, const struct chat_item *it,
 			     struct err *e)
 {
 	for (int i = 0; i < it->ncalls; i++)
-		if (!it->calls[i].output && retry_call(x, &it->calls[i], e))
+		if (!it->calls[i].output &&
+		    retry_call(x, &it->calls[i], it->seq, e))
 			return -1;
 	return 0;
 }
@@ -270,7 +275,7 @@ static bool is_too_long(const struct chat *x, const struct chat_history *h,
 {
 	int64_t tokens;
 
-	if (!chat_is_too_long(x, h, x->asked, &tokens))
+	if (!chat_is_too_long(x, h, x->request_bytes, &tokens))
 		return false;
 	r->outcome = CHAT_OVERFLOW;
 	snprintf(r->why, sizeof r->why,
@@ -320,10 +325,11 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 {
 	struct buf body = BUF_MAX(REQUEST_MAX);
 	struct chat_result r = {0};
-	int rc = chat_request(x, h, &body, e);
+	int rc = turn_begin(x->run, NULL, e) ? -1
+					     : chat_request(x, h, &body, e);
 	bool too_long = false;
 
-	x->asked = body.n;
+	x->request_bytes = body.n;
 	x->asked_seq = chat_history_last_seq(h);
 	if (rc == 0)
 		too_long = is_too_long(x, h, &r);
@@ -342,13 +348,13 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 					? REASON_login
 					: REASON_agent_refused,
 				"%s", r.why);
-	if (r.outcome == CHAT_RETRY)
+	if (r.outcome == CHAT_RETRY || r.outcome == CHAT_TOO_BIG)
 		return chat_end(x, REASON_server_failed, "%s", r.why);
 	rc = chat_answer_store(x, e);
 	if (rc == 0)
 		rc = check_answer(x, e);
 	chat_answer_end(x);
-	return rc;
+	return rc ? -1 : turn_end(x->run, e);
 }
 
 /* The next step according to the transcript: a result, a turn, or the end. */
@@ -363,7 +369,10 @@ static int next_step(struct chat *x, struct arena *a, struct err *e)
 		return -1;
 	open = chat_history_unsettled(&h);
 	if (open)
-		return repeat_open_calls(x, open, e);
+		return turn_begin(x->run, NULL, e) ||
+				       repeat_open_calls(x, open, e)
+			       ? -1
+			       : turn_end(x->run, e);
 	last = h.n ? &h.items[h.n - 1] : NULL;
 	if (last && last->of_run && !last->by_user && last->ncalls == 0)
 		return chat_end(x, REASON_completed, "%s", "");
@@ -388,6 +397,12 @@ static int loop(struct chat *x, struct err *e)
 
 /* --- the driver ---------------------------------------------------------- */
 
+static int ask_supervisor(void *arg, const struct run_socket_request *q,
+			  struct buf *out, struct err *e)
+{
+	return request_wait(arg, q, out, e);
+}
+
 /* The key is read before the worker loses access to skep's home. */
 static int open_all(struct chat *x, struct err *e)
 {
@@ -405,6 +420,10 @@ static int open_all(struct chat *x, struct err *e)
 			       "cannot open the workspace %s",
 			       r->workspace->dir);
 	mcp_init(&x->files, &r->workspace->store);
+	if (r->start->has_children == 1) {
+		x->files.request = ask_supervisor;
+		x->files.request_arg = r;
+	}
 	return chat_mcp_open(&x->servers, r, &x->config.servers,
 			     x->config.limits.mcp_timeout_ms, e);
 }
@@ -418,6 +437,8 @@ static int chat_run(struct run *r, struct run_end *end, struct err *e)
 	chat_turn_init(&x->turn);
 	r->state = x;
 	rc = open_all(x, e);
+	if (rc == 0 && r->start->messages) /* for the first request */
+		rc = run_poll(r, NULL, 0, 0, e);
 	if (rc == 0)
 		rc = loop(x, e);
 	r->state = NULL;

@@ -148,7 +148,7 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	cJSON *v = cJSON_CreateObject();
 	struct child_spec spec = {.cwd = config.cwd,
 				  .ns = workspace_ns(r->workspace),
-				  .box = r->box};
+				  .sandbox = r->sandbox};
 	struct printed printed;
 	struct child child;
 	struct err left;

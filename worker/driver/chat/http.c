@@ -10,9 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_MS 1000000
-#define BODY_MAX  (32u << 20) /* of an answer, or of an event of a stream */
-#define WAIT_MAX  300000      /* maximum delay that a server can request */
+#define NS_PER_MS   1000000
+#define BODY_MAX    (32u << 20) /* of an answer, or of an event of a stream */
+#define ERROR_SHOWN 300         /* of a body that is not JSON */
+#define WAIT_MAX    300000      /* maximum delay that a server can request */
 #define END_MS \
 	200 /* for the end of the connection after the end of
 			       * the stream */
@@ -26,7 +27,7 @@ struct chat_http {
 /* One request in progress. */
 struct transfer {
 	struct chat_http *http;
-	const struct chat_exchange *ask;
+	const struct chat_exchange *exchange;
 	CURL *easy;
 	struct chat_turn *turn;
 	struct sse_parser sse;
@@ -154,9 +155,10 @@ static int poll_once(struct transfer *x, struct err *e)
 	int64_t since, left, limit = quiet_limit(x, &since);
 
 	left = limit - (clock_mono_ns() - since) / NS_PER_MS + 1;
-	if (x->ask->flush && x->ask->flush(x->ask->arg, &left, e))
+	if (x->exchange->flush &&
+	    x->exchange->flush(x->exchange->arg, &left, e))
 		return -1;
-	return curl_poll(x->http->multi, x->ask->run, left, e);
+	return curl_poll(x->http->multi, x->exchange->run, left, e);
 }
 
 /* -1: the run ends, or a command failed. */
@@ -167,7 +169,7 @@ static int wait_for(struct transfer *x, CURLcode *how, struct err *e)
 
 		if (curl_step(x->http->multi, how))
 			return 0;
-		if (run_ending(x->ask->run))
+		if (run_ending(x->exchange->run))
 			return err_set(e, ERR_CANCELED,
 				       "the request was aborted");
 		if (poll_once(x, e))
@@ -217,8 +219,8 @@ static void read_error(struct transfer *x)
 	else if (v)
 		(void)chat_turn_feed(t, v, &ignored);
 	if (t->error.n == 0)
-		buf_addf(&t->error, "%.300s",
-			 x->body.n ? x->body.p : "no explanation");
+		buf_add_fit(&t->error, x->body.n ? x->body.p : "no explanation",
+			    ERROR_SHOWN);
 	cJSON_Delete(v);
 }
 
@@ -292,7 +294,8 @@ static void classify_result(struct transfer *x, CURLcode how,
 		check_answer(x, out);
 	}
 	if (x->failed) { /* it violated the protocol; a retry may succeed */
-		out->outcome = CHAT_RETRY;
+		out->outcome = x->err.code == ERR_TOOBIG ? CHAT_TOO_BIG
+							 : CHAT_RETRY;
 		text_fit(out->why, sizeof out->why, x->err.text);
 	}
 	/* A server may repeat the key in its error. */
@@ -320,12 +323,13 @@ static void set_options(struct transfer *x, const struct buf *body)
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "skep/" SKEP_VERSION);
 }
 
-int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
+int chat_http_exchange(struct chat_http *h,
+		       const struct chat_exchange *exchange,
 		       struct chat_result *out, struct err *e)
 {
 	struct transfer x = {.http = h,
-			     .ask = ask,
-			     .turn = ask->turn,
+			     .exchange = exchange,
+			     .turn = exchange->turn,
 			     .began = clock_mono_ns()};
 	CURLcode how = CURLE_OK;
 	int rc;
@@ -337,7 +341,7 @@ int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
 			       "cannot create a libcurl handle");
 	sse_parser_init(&x.sse, BODY_MAX);
 	buf_init(&x.body, BODY_MAX);
-	set_options(&x, ask->body);
+	set_options(&x, exchange->body);
 	curl_multi_add_handle(h->multi, x.easy);
 	rc = wait_for(&x, &how, e);
 	if (rc == 0)

@@ -15,6 +15,7 @@ enum chat_outcome {
 	CHAT_RETRY,    /* a retry may succeed, after wait_ms if it is not 0 */
 	CHAT_OVERFLOW, /* the conversation is too long for the model */
 	CHAT_REFUSED,  /* the server rejects this permanently */
+	CHAT_TOO_BIG,  /* the answer is over a limit, and would be again */
 };
 
 struct chat_result {
@@ -41,7 +42,8 @@ struct chat_exchange {
 	void *arg;
 };
 
-int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
+int chat_http_exchange(struct chat_http *h,
+		       const struct chat_exchange *exchange,
 		       struct chat_result *out, struct err *e);
 
 #endif

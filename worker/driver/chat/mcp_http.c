@@ -242,7 +242,7 @@ static int wait_for(struct transfer *x, struct run *r, const bool *done,
 /* An error response may contain a message: then it is the reply. */
 static int classify_reply(struct transfer *x, const bool *done, struct err *e)
 {
-	char said[RESPONSE_MAX];
+	char answer[RESPONSE_MAX];
 	long status = 0;
 
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -259,13 +259,13 @@ static int classify_reply(struct transfer *x, const bool *done, struct err *e)
 	}
 	if (*done || (status >= 200 && status < 300))
 		return 0;
-	text_fit(said, sizeof said, x->body.n ? x->body.p : "");
-	headers_hide(said, &x->http->spec->headers);
+	text_fit(answer, sizeof answer, x->body.n ? x->body.p : "");
+	headers_hide(answer, &x->http->spec->headers);
 	return err_set(e,
 		       status == 404 && x->http->session[0] ? ERR_NOTFOUND
 							    : ERR_UNAVAILABLE,
 		       "it responded with status %ld%s%s", status,
-		       said[0] ? ": " : "", said);
+		       answer[0] ? ": " : "", answer);
 }
 
 static int post(struct mcp_http *h, struct run *r, struct rpc *rpc,

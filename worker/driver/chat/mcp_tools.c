@@ -27,7 +27,7 @@ struct server {
 	struct mcp_http *http; /* of a server with a url */
 	struct rpc rpc;
 	struct buf out;
-	struct buf said; /* the beginning of its stderr */
+	struct buf output; /* the beginning of its stderr */
 	bool up;
 	bool replied;
 	cJSON *result; /* of the last reply; NULL: an error */
@@ -61,10 +61,11 @@ static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return 0;
 }
 
-static int on_ping(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int on_ping(struct rpc *r, const struct rpc_request *request,
+		   struct err *e)
 {
 	(void)e;
-	rpc_answer(r, ask->id, "{}");
+	rpc_answer(r, request->id, "{}");
 	return 0;
 }
 
@@ -94,15 +95,15 @@ static int read_some(struct server *s, int fd, struct err *e)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		return err_set(e, ERR_UNAVAILABLE,
-			       "the MCP server %s has exited%s%s",
-			       s->spec->name, s->said.n ? ": " : "", s->said.p);
+		return err_set(
+			e, ERR_UNAVAILABLE, "the MCP server %s has exited%s%s",
+			s->spec->name, s->output.n ? ": " : "", s->output.p);
 	if (fd == s->child.out)
 		return rpc_feed(&s->rpc, bytes, (size_t)n, e);
-	(void)buf_add(&s->said, bytes,
-		      (size_t)n < s->said.max - s->said.n
+	(void)buf_add(&s->output, bytes,
+		      (size_t)n < s->output.max - s->output.n
 			      ? (size_t)n
-			      : s->said.max - s->said.n - 1);
+			      : s->output.max - s->output.n - 1);
 	return 0;
 }
 
@@ -202,7 +203,7 @@ static int start_command(struct server *s, struct err *e)
 				  .env = c->env,
 				  .cwd = r->workspace->dir,
 				  .ns = workspace_ns(r->workspace),
-				  .box = r->box};
+				  .sandbox = r->sandbox};
 
 	if (workspace_commands(r->workspace, e) ||
 	    child_start(&s->child, &spec, e))
@@ -240,7 +241,7 @@ static int start_server(struct server *s, struct err *e)
 		return -1;
 	s->up = true;
 	buf_init(&s->out, OUT_MAX);
-	buf_init(&s->said, RESPONSE_MAX);
+	buf_init(&s->output, RESPONSE_MAX);
 	rpc_init(&s->rpc, methods, 1, &s->out, s);
 	return greet(s, e);
 }
@@ -371,7 +372,7 @@ void chat_mcp_close(struct chat_mcp *m)
 {
 	for (int i = 0; m && i < m->nservers; i++) {
 		drop_server(&m->servers[i]);
-		buf_fini(&m->servers[i].said);
+		buf_fini(&m->servers[i].output);
 		cJSON_Delete(m->servers[i].result);
 	}
 }
@@ -420,7 +421,8 @@ static void add_result_content(const cJSON *result, struct buf *text)
 }
 
 int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
-		  const cJSON *args, struct buf *text, struct err *e)
+		  const cJSON *args, struct buf *text, bool *failed,
+		  struct err *e)
 {
 	struct server *s = NULL;
 	struct buf params = BUF_MAX(OUT_MAX);
@@ -443,10 +445,8 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 	if (rc)
 		return -1;
 	add_result_content(s->result, text);
-	if (text->over)
-		text->over = false; /* as much as fits */
-	return json_bool(s->result, "isError", false)
-		       ? err_set(e, ERR_INVALID, "%.400s",
-				 text->n ? text->p : "the tool failed")
-		       : 0;
+	*failed = json_bool(s->result, "isError", false);
+	if (*failed && text->n == 0)
+		buf_adds(text, "the tool failed");
+	return buf_ok(text, "the result", e);
 }

@@ -31,9 +31,10 @@ const struct chat_mcp_tool *chat_mcp_nth(const struct chat_mcp *m, int n);
 const struct chat_mcp_tool *chat_mcp_find(const struct chat_mcp *m,
 					  const char *name);
 
-/* 0: text is the result; -1 with ERR_CANCELED when the run ends, else *e is the
- * result. */
+/* 0: text is the result, of a tool that failed if *failed; -1 with ERR_CANCELED
+ * when the run ends, else *e is the result. */
 int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
-		  const cJSON *args, struct buf *text, struct err *e);
+		  const cJSON *args, struct buf *text, bool *failed,
+		  struct err *e);
 
 #endif

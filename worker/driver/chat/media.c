@@ -145,21 +145,22 @@ static void add_audio(struct buf *out, const struct format *f,
 
 /* --- a message ----------------------------------------------------------- */
 
-struct asked {
+struct media_request {
 	bool responses;
 	unsigned kinds;
 	int n; /* parts so far */
 };
 
 /* NULL: it can be sent. The Responses API has no part for sound. */
-static const char *why_not(const struct format *f, const struct asked *ask,
+static const char *why_not(const struct format *f,
+			   const struct media_request *request,
 			   const struct chat_media_parts *to, size_t bytes)
 {
-	if (f->kind == CHAT_MEDIA_AUDIO && ask->responses)
+	if (f->kind == CHAT_MEDIA_AUDIO && request->responses)
 		return "this API takes no sound";
-	if ((ask->kinds & CHAT_MEDIA_BIT(f->kind)) == 0)
+	if ((request->kinds & CHAT_MEDIA_BIT(f->kind)) == 0)
 		return "you are not given such files";
-	if (ask->n == MEDIA_MAX)
+	if (request->n == MEDIA_MAX)
 		return "the message has too many files";
 	return bytes > to->room ? "the files are too large together" : NULL;
 }
@@ -183,7 +184,7 @@ static void add_media_part(const struct format *f, const struct media *m,
 		add_audio(out, f, bytes);
 }
 
-static void add_one(const struct media *m, struct asked *ask,
+static void add_one(const struct media *m, struct media_request *request,
 		    struct chat_media_parts *to)
 {
 	struct buf bytes = BUF_MAX(MEDIA_BYTES);
@@ -196,14 +197,14 @@ static void add_one(const struct media *m, struct asked *ask,
 	else if (bytes.over)
 		add_note(&to->notes, m, "it is too large");
 	if (f)
-		why = why_not(f, ask, to, bytes.n);
+		why = why_not(f, request, to, bytes.n);
 	if (why) {
 		add_note(&to->notes, m, why);
 	} else if (f) {
-		add_media_part(f, m, &bytes, ask->responses, &to->parts);
+		add_media_part(f, m, &bytes, request->responses, &to->parts);
 		to->sent |= CHAT_MEDIA_BIT(f->kind);
 		to->room -= bytes.n;
-		ask->n++;
+		request->n++;
 	}
 	buf_fini(&bytes);
 }
@@ -211,12 +212,12 @@ static void add_one(const struct media *m, struct asked *ask,
 void chat_media_add(struct run *r, const char *text, bool responses,
 		    unsigned allowed, struct chat_media_parts *to)
 {
-	struct asked ask = {responses, allowed, 0};
+	struct media_request request = {responses, allowed, 0};
 	const char *at = text;
 	struct media m;
 
 	while (media_next(r->start->home, &at, &r->arena, &m))
-		add_one(&m, &ask, to);
+		add_one(&m, &request, to);
 }
 
 int chat_media_read(struct run *r, const char *path, struct buf *out,

@@ -15,12 +15,12 @@
 /* With TLS, if the endpoint uses it. */
 static int connect_to(const char *url, int64_t ms)
 {
-	char why[CURL_ERROR_SIZE] = "", said[CURL_ERROR_SIZE + 200];
+	char why[CURL_ERROR_SIZE] = "", detail[CURL_ERROR_SIZE + 200];
 	CURL *h = curl_easy_init();
 	CURLcode rc;
 
 	if (!h)
-		return probe_say("endpoint", false, "out of memory");
+		return probe_report("endpoint", false, "out of memory");
 	curl_easy_setopt(h, CURLOPT_URL, url);
 	curl_easy_setopt(h, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
@@ -28,9 +28,9 @@ static int connect_to(const char *url, int64_t ms)
 	curl_easy_setopt(h, CURLOPT_ERRORBUFFER, why);
 	rc = curl_easy_perform(h);
 	curl_easy_cleanup(h);
-	text_printf(said, sizeof said, rc ? "%s: %s" : "connected to %s", url,
-		    *why ? why : curl_easy_strerror(rc));
-	return probe_say("endpoint", rc == CURLE_OK, said);
+	text_printf(detail, sizeof detail, rc ? "%s: %s" : "connected to %s",
+		    url, *why ? why : curl_easy_strerror(rc));
+	return probe_report("endpoint", rc == CURLE_OK, detail);
 }
 
 static int try_config(const cJSON *input, int64_t ms)
@@ -51,8 +51,9 @@ static int try_config(const cJSON *input, int64_t ms)
 	s.config = text.n ? text.p : "{}";
 	rc = chat_config_read(&c, &s, &a, &e);
 	if (rc)
-		rc = probe_say("settings", false, e.text);
-	else if (probe_say("settings", true, c.model) || connect_to(c.url, ms))
+		rc = probe_report("settings", false, e.text);
+	else if (probe_report("settings", true, c.model) ||
+		 connect_to(c.url, ms))
 		rc = -1;
 	chat_config_clear(&c);
 	arena_fini(&a);
@@ -73,7 +74,7 @@ int chat_try(const char *timeout_ms)
 	if (file_read_fd(STDIN_FILENO, "the settings", &text, &e) == 0)
 		input = json_parse_object("the settings", text.p, text.n, &e);
 	rc = input ? try_config(input, ms)
-		   : probe_say("settings", false, e.text);
+		   : probe_report("settings", false, e.text);
 	cJSON_Delete(input);
 	buf_fini(&text);
 	return rc ? err_exit_status(ERR_UNAVAILABLE) : 0;

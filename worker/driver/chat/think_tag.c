@@ -31,7 +31,7 @@ static int flush_held(struct chat_think *t, enum chat_think_kind what,
 	size_t n = t->n;
 
 	t->n = 0;
-	return pass_on(to, what, t->held, n);
+	return pass_on(to, what, t->pending, n);
 }
 
 static bool is_space(char c)
@@ -93,15 +93,15 @@ static int at_start(struct chat_think *t, char c, const struct sink *to)
 	size_t spaces = 0;
 	enum match is = MATCH_MAYBE;
 
-	t->held[t->n++] = c;
-	while (spaces < t->n && is_space(t->held[spaces]))
+	t->pending[t->n++] = c;
+	while (spaces < t->n && is_space(t->pending[spaces]))
 		spaces++;
 	if (spaces < t->n)
-		is = match(t->held + spaces, t->n - spaces, &t->tag);
+		is = match(t->pending + spaces, t->n - spaces, &t->tag);
 	if (is == MATCH_OPEN || is == MATCH_CLOSE) { /* empty, if closed */
 		t->state = is == MATCH_OPEN ? THINK_INSIDE : THINK_BEHIND;
 		t->n = 0;
-	} else if (is == MATCH_NO || t->n == sizeof t->held) {
+	} else if (is == MATCH_NO || t->n == sizeof t->pending) {
 		t->state = THINK_LOOKING;
 		t->before = c;
 		t->in_code = c == '`';
@@ -119,7 +119,7 @@ static int inside(struct chat_think *t, char c, const struct sink *to)
 		return -1;
 	if (tag[t->n] != c)
 		return pass_on(to, THINK_OUT_REASONING, &c, 1);
-	t->held[t->n++] = c;
+	t->pending[t->n++] = c;
 	if (tag[t->n])
 		return 0;
 	t->n = 0;
@@ -131,8 +131,8 @@ static int inside(struct chat_think *t, char c, const struct sink *to)
 static int pass_text(struct chat_think *t, const struct sink *to)
 {
 	for (size_t i = 0; i < t->n; i++)
-		t->in_code ^= t->held[i] == '`';
-	t->before = t->held[t->n - 1];
+		t->in_code ^= t->pending[i] == '`';
+	t->before = t->pending[t->n - 1];
 	return flush_held(t, THINK_OUT_TEXT, to);
 }
 
@@ -142,8 +142,8 @@ static int looking(struct chat_think *t, char c, const struct sink *to)
 	bool quoted = t->in_code || t->before == '"' || t->before == '\'';
 	enum match is;
 
-	t->held[t->n++] = c;
-	is = match(t->held, t->n, &tag);
+	t->pending[t->n++] = c;
+	is = match(t->pending, t->n, &tag);
 	if (is == MATCH_CLOSE && !quoted) {
 		t->tag = tag;
 		t->n = 0;
@@ -157,7 +157,7 @@ static int looking(struct chat_think *t, char c, const struct sink *to)
 	t->n--;
 	if (t->n > 0 && pass_text(t, to))
 		return -1;
-	t->held[t->n++] = c; /* may start the next one */
+	t->pending[t->n++] = c; /* may start the next one */
 	return may_begin(c) ? 0 : pass_text(t, to);
 }
 

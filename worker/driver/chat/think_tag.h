@@ -31,7 +31,7 @@ struct chat_think {
 		THINK_TEXT
 	} state;
 	const struct chat_think_tag *tag; /* NULL: none so far */
-	char held[CHAT_THINK_HELD];       /* a possible prefix of a tag */
+	char pending[CHAT_THINK_HELD];    /* a possible prefix of a tag */
 	size_t n;
 	char before;  /* the character before the held text, or 0 */
 	bool in_code; /* after an odd number of ` */

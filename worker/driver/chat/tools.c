@@ -1,9 +1,11 @@
 #include "worker/driver/chat/chat.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/text.h"
 #include "schema/agent/artifact.h"
 #include "worker/driver/chat/exec.h"
 #include "worker/driver/chat/media.h"
+#include "worker/run/turn.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,13 +43,13 @@ static const struct mcp_about own[] = {
 	 "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
 	 "\"content\":{\"type\":\"string\"}},"
 	 "\"required\":[\"name\",\"content\"]}",
-	 false},
+	 false, false},
 	{"exec",
 	 "Run a command with /bin/sh in the workspace; returns its output and "
 	 "exit status.",
 	 "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
 	 "\"string\"}},\"required\":[\"command\"]}",
-	 true},
+	 true, false},
 };
 
 static bool may_use(const struct chat *x, const char *name)
@@ -74,7 +76,7 @@ static void list_one(void *arg, const struct mcp_about *t)
 	const struct listing *l = arg;
 	bool nested = !l->x->config.responses;
 
-	if (!may_use(l->x, t->name))
+	if (!may_use(l->x, t->name) || (t->asks && !l->x->files.request))
 		return;
 	json_begin_object(l->out);
 	json_put_text(l->out, "type", "function");
@@ -99,7 +101,8 @@ void chat_tools_list(const struct chat *x, struct buf *out)
 		list_one(&l, &own[i]);
 	for (int i = 0; (tool = chat_mcp_nth(x->servers, i)); i++)
 		list_one(&l, &(struct mcp_about){tool->name, tool->about,
-						 tool->schema, !tool->reads});
+						 tool->schema, !tool->reads,
+						 false});
 	json_end_array(out);
 }
 
@@ -139,7 +142,7 @@ static int ask_permission(struct chat *x, const struct chat_use *use,
 	json_put_text(&detail, "tool", use->name);
 	json_put(&detail, "arguments", use->args);
 	json_end_object(&detail);
-	q.detail = detail.over ? NULL : detail.p;
+	q.detail = detail.over ? "{\"truncated\":true}" : detail.p;
 	rc = set_state(x, use, "awaiting", e);
 	if (rc == 0)
 		rc = run_ask(x->run, &q, e);
@@ -218,9 +221,21 @@ static int read_attachment(struct chat *x, const struct chat_use *use,
 	return chat_media_read(x->run, path, text, e);
 }
 
+/* The same in all attempts of the run. Some servers use an id again in a later
+ * answer. */
+static void call_key(const struct chat_use *use, char out[HASH_HEX])
+{
+	struct hash *h = hash_new();
+
+	hash_add(h, &use->seq, sizeof use->seq);
+	hash_add(h, use->id, strlen(use->id));
+	hash_end(h, out);
+}
+
 static int run_it(struct chat *x, const struct chat_use *use, struct buf *text,
 		  struct err *e)
 {
+	char key[HASH_HEX];
 	int read = read_attachment(x, use, text, e);
 
 	if (read)
@@ -230,27 +245,40 @@ static int run_it(struct chat *x, const struct chat_use *use, struct buf *text,
 	if (strcmp(use->name, "exec") == 0)
 		return chat_exec(x->run, &x->config.limits,
 				 json_text(use->args, "command", ""), text, e);
+	call_key(use, key);
+	x->files.call_id = key;
 	return mcp_call(&x->files, use->name, use->args, text, e);
+}
+
+/* The start of the character at this byte. */
+static size_t whole(const struct buf *text, size_t at)
+{
+	for (int i = 0; i < 3 && at > 0; i++, at--)
+		if (((unsigned char)text->p[at] & 0xc0) != 0x80)
+			break;
+	return at;
 }
 
 /* Keeps the beginning and the end. */
 static void cut(struct buf *text, size_t max)
 {
-	struct buf b = BUF_MAX(MCP_TEXT_MAX);
-	size_t half = max / 2;
+	struct buf b = BUF_MAX(text->max);
+	size_t head, tail;
 
 	if (text->n <= max)
 		return;
-	buf_add(&b, text->p, half);
-	buf_addf(&b, "\n[… %zu bytes left out …]\n", text->n - 2 * half);
-	buf_add(&b, text->p + text->n - half, half);
+	head = whole(text, max / 2);
+	tail = whole(text, text->n - max / 2);
+	buf_add(&b, text->p, head);
+	buf_addf(&b, "\n[… %zu bytes left out …]\n", tail - head);
+	buf_add(&b, text->p + tail, text->n - tail);
 	buf_clear(text);
 	buf_add(text, b.p, b.n);
 	buf_fini(&b);
 }
 
 int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
-		  struct err *e)
+		  bool *failed, struct err *e)
 {
 	static const struct class server_reads = {NULL, "read", true};
 	static const struct class server_other = {NULL, "other", false};
@@ -261,13 +289,13 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 	if (tool)
 		c = tool->reads ? &server_reads : &server_other;
 	if (!c || !may_use(x, use->name))
-		return err_set(e, ERR_NOTFOUND, "unknown tool %.100s",
-			       use->name);
+		return err_set(e, ERR_NOTFOUND, "unknown tool %s",
+			       quoted(use->name).text);
 	yes = permitted(x, use, c, e);
 	/* after a power failure the next attempt can see that it was called */
-	if (yes <= 0 ||
+	if (yes <= 0 || turn_tool(x->run, use->name, e) ||
 	    (!c->again && transcript_sync(&x->run->transcript, e)) ||
-	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, e)
+	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, failed, e)
 		  : run_it(x, use, text, e)))
 		return -1;
 	cut(text, (size_t)x->config.limits.tool_output);

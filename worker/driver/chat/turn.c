@@ -38,7 +38,8 @@ void chat_turn_fini(struct chat_turn *t)
 
 static void copy_bounded(char *to, size_t cap, const char *text)
 {
-	snprintf(to, cap, "%s", text);
+	if (text != to)
+		snprintf(to, cap, "%s", text);
 }
 
 static int grow(struct chat_turn *t, enum chat_grows what, int call,
@@ -173,6 +174,8 @@ static int call_of(struct chat_turn *t, const cJSON *d, const char *id,
 int chat_turn_store_item(char *to, size_t cap, const char *what,
 			 const char *text, struct err *e)
 {
+	if (text == to)
+		return 0;
 	if (strlen(text) >= cap)
 		return err_set(e, ERR_TOOBIG,
 			       "the model's response: %s is longer than %d "

@@ -38,8 +38,10 @@ struct chat_call {
 	int64_t index; /* from the server; -1: none */
 	char id[CHAT_NAME];
 	char name[CHAT_NAME];
+	char item[CHAT_NAME]; /* its id in a stream of the Responses API */
 	struct buf args;
 	bool whole;   /* was given as an object */
+	bool done;    /* its item is complete */
 	cJSON *extra; /* extra_content, or NULL */
 };
 
