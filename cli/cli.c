@@ -212,6 +212,8 @@ static int run_command(struct cli *cli, struct err *e)
 		rc = a->command->run(cli, e);
 	if (!rc)
 		rc = output_end(&cli->out, e);
+	else
+		(void)fflush(cli->out.to); /* before the error */
 	cli_close(cli, rc == 0);
 	return rc;
 }

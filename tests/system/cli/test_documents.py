@@ -1,0 +1,9 @@
+"""The commands of the documents do what the documents show. support/doc_lib.py
+says how a document is written; a new one gets a function here."""
+import doc_lib
+from workspace_lib import needs_fuse
+
+
+def test_the_commands_of_workspaces_md_give_the_output_it_shows(home):
+    needs_fuse()
+    doc_lib.check(home, "docs/WORKSPACES.md")
