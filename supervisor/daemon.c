@@ -31,13 +31,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TICK_MS      250 /* a lost socket is found after a few ticks */
-#define TRIM_TICKS   240
-#define TRIM_MAX     2000 /* rows of the host log deleted at a time */
-#define GC_MAX       500  /* expired values deleted at a time */
-#define SHRINK_TICKS 12
-#define LOCK_TRIES   20
-#define LOCK_MS      50
+#define TICK_MS    250 /* a lost socket is found after a few ticks */
+#define TRIM_TICKS 240
+#define TRIM_MAX   2000 /* rows of the host log deleted at a time */
+#define GC_MAX     500  /* expired values deleted at a time */
+/* counts of past periods of budgets: a year and a month */
+#define BUDGET_KEEP_MS (INT64_C(400) * 24 * 3600 * 1000)
+#define SHRINK_TICKS   12
+#define LOCK_TRIES     20
+#define LOCK_MS        50
 
 /* A worker needs a connection and a pidfd and, while it starts, a start
  * message. */
@@ -82,13 +84,15 @@ static void trim_host_log(struct supervisor *s)
 {
 	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
 	struct kv_gc_in expired = {clock_now(), GC_MAX};
+	struct budget_prune_in old = {expired.now - BUDGET_KEEP_MS, GC_MAX};
 	struct err e;
 	int n = -1;
 
 	if (txn_begin(&s->txn, &e) == 0)
 		n = sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e);
 	s->trimming = n == TRIM_MAX;
-	if (n < 0 || sql_exec(s->db, Q_KV_GC, &expired, &e) < 0)
+	if (n < 0 || sql_exec(s->db, Q_KV_GC, &expired, &e) < 0 ||
+	    sql_exec(s->db, Q_BUDGET_PRUNE, &old, &e) < 0)
 		log_warn(LT("msg", "cannot trim the host's log"),
 			 LT("error", e.text));
 }

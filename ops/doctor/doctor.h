@@ -83,6 +83,7 @@ void doctor_report(struct doctor *d, enum finding_code code,
 void doctor_files(struct doctor *d);     /* doctor_files.c */
 void doctor_databases(struct doctor *d); /* doctor_state.c */
 void doctor_rows(struct doctor *d);      /* doctor_rows.c */
+void doctor_budgets(struct doctor *d);   /* doctor_budgets.c */
 void doctor_host(struct doctor *d);      /* doctor_host.c */
 void doctor_lost(struct doctor *d);      /* doctor_lost.c */
 void doctor_agents(struct doctor *d);    /* doctor_agents.c */

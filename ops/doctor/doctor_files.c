@@ -5,6 +5,7 @@
 #include "lib/os/file.h"
 #include "ops/staging_dir.h"
 #include "schema/config.h"
+#include "schema/price.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,6 +37,16 @@ static void check_config(struct doctor *d)
 	     line = strtok_r(NULL, "\n", &rest))
 		doctor_report(d, FINDING_config_key, path.text, "%s", line);
 	config_fini(&c);
+}
+
+static void check_prices(struct doctor *d)
+{
+	struct model_price ignored;
+	struct err e;
+
+	if (price_find(d->home->root, NULL, &ignored, &e) < 0)
+		doctor_report(d, FINDING_prices_bad, d->home->root, "%s",
+			      e.text);
 }
 
 static void check_mode(struct doctor *d, const char *path)
@@ -186,6 +197,7 @@ void doctor_files(struct doctor *d)
 
 	snprintf(parent, sizeof parent, "%s", d->home->root);
 	check_config(d);
+	check_prices(d);
 	check_modes(d);
 	check_disk(d);
 	each(d, home_path(d->home, HOME_BACKUPS).text, check_leftover);

@@ -117,4 +117,5 @@ void doctor_rows(struct doctor *d)
 	check_clock(d);
 	check_backups(d);
 	check_media(d);
+	doctor_budgets(d);
 }

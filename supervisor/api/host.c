@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/http/openapi.h"
 #include "lib/os/file.h"
+#include "schema/control/budget.h"
 #include "schema/control/stats.h"
 #include "supervisor/api/metrics.h"
 #include "supervisor/api/request.h"
@@ -186,14 +188,29 @@ static void set_metric(struct api *w, size_t id, int64_t value)
 	metrics_set(w->counts.metrics, id, NULL, (double)value);
 }
 
+/* Subjects are in descending order of use: the first one counts. */
+static void set_budget(void *arg, const struct budget_item *item)
+{
+	struct api *w = arg;
+	double hard = item->hard > 0 ? (double)item->hard : 1;
+	double ratio = (double)(item->used + item->reserved) / hard;
+
+	if (w->budget_shown && strcmp(w->budget_shown, item->name) == 0)
+		return;
+	w->budget_shown = item->name;
+	metrics_set(w->counts.metrics, API_M_BUDGETS, item->name, ratio);
+}
+
 /* Gauges are read on request. */
 static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct api *w = q->api;
 	struct supervisor_status s = {0};
 
-	(void)e;
 	supervisor_status_get(w->sup, &s);
+	if (budget_items(supervisor_db(w->sup), NULL, clock_now(), set_budget,
+			 w, e))
+		return -1;
 	set_metric(w, API_M_ACTIVE, s.active);
 	set_metric(w, API_M_QUEUED, s.queued);
 	set_metric(w, API_M_WORKERS, s.workers_connected);

@@ -6,6 +6,7 @@
 #include "schema/agent/transcript/session.h"
 #include "schema/agent_queries.h"
 #include "schema/control/agent.h"
+#include "schema/control/budget.h"
 #include "schema/control/channel/channel.h"
 #include "schema/control/channel/retention.h"
 #include "schema/control/run.h"

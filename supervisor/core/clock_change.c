@@ -23,7 +23,7 @@ static int move_rows(struct sql *db, int64_t by, struct err *e)
 		Q_CLOCK_MOVE_RUNS,       Q_CLOCK_MOVE_APPROVALS,
 		Q_CLOCK_MOVE_DELIVERIES, Q_CLOCK_MOVE_CHANNELS,
 		Q_CLOCK_MOVE_LEASES,     Q_CLOCK_MOVE_IDLE,
-		Q_CLOCK_MOVE_KV,
+		Q_CLOCK_MOVE_KV,         Q_CLOCK_MOVE_BUDGETS,
 	};
 	struct clock_move_runs_in in = {by};
 

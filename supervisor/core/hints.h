@@ -15,6 +15,7 @@ enum hint_kind {
 	HINT_ATTACHMENTS, /* attachments may have lost their last user */
 	HINT_AGENT_FILE,  /* the agent's file may have been migrated */
 	HINT_RUN_ENDED,   /* a run has a final state */
+	HINT_BUDGET,      /* a budget was changed */
 	HINT_CLOCK_SET,   /* deadlines in memory move by by_ms */
 	HINT_KINDS
 };

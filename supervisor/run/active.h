@@ -85,6 +85,7 @@ struct active_run {
 	int64_t last_message_ms; /* uv_now of the last message */
 	bool suspect; /* it missed its heartbeats and is checked once more */
 	int64_t last_progress_ms; /* uv_now of the last new event */
+	bool reserves_calls;      /* each call of a model: budget.h */
 	char phase[16];
 	int64_t last_seq, rev;
 

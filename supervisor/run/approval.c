@@ -1,3 +1,4 @@
+#include "supervisor/run/budget.h"
 #include "supervisor/run/internal.h"
 
 #include "lib/base/buf.h"
@@ -139,6 +140,26 @@ static int decide(struct supervisor *s, const struct approval_row *row,
 	return send_answer(s, row, answer, e);
 }
 
+/* One answer about a budget is the answer to all runs that ask the same. */
+static int decide_budget(struct supervisor *s, const struct approval_row *row,
+			 const char *state,
+			 const struct supervisor_answer *answer, struct err *e)
+{
+	struct approval_open_same_in key = {row->key, row->id};
+	struct approval_row *rows;
+	struct arena a = {0};
+	int n = -1;
+
+	if (budget_on_answer(s, row, answer->allow, e) == 0)
+		n = sql_collect(s->db, Q_APPROVAL_OPEN_SAME, &key, 1000, &rows,
+				&a, e);
+	for (int i = 0; i < n; i++)
+		if (decide(s, &rows[i], state, answer, e))
+			n = -1;
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
 int approvals_expire(struct supervisor *s)
 {
 	struct approval_due_in in = {clock_now()};
@@ -214,6 +235,7 @@ static int answer_approval(struct supervisor *s, const char *approval,
 			   const struct supervisor_answer *answer,
 			   struct completion done, struct err *e)
 {
+	const char *state = answer->allow ? "allowed" : "denied";
 	struct approval_get_in key = {approval};
 	struct approval_row row;
 	struct arena a = {0};
@@ -228,8 +250,9 @@ static int answer_approval(struct supervisor *s, const char *approval,
 	else if (rc == 1)
 		rc = check_choice(&row, answer, e);
 	if (rc == 0)
-		rc = decide(s, &row, answer->allow ? "allowed" : "denied",
-			    answer, e);
+		rc = decide(s, &row, state, answer, e);
+	if (rc == 0 && budget_is_key(row.key))
+		rc = decide_budget(s, &row, state, answer, e);
 	arena_fini(&a);
 	if (rc)
 		return -1;

@@ -22,9 +22,11 @@ struct runs {
 	uint64_t alarm_after_ms;
 	uv_timer_t retry; /* reloads the rows after a failed commit */
 	struct run_watch *host_watches;
-	struct waiting *waiting; /* requests of runs: waiting.c */
-	bool schedule;           /* a queued run may start now */
-	bool alarm_stale;        /* the timer of the queue must be set again */
+	struct waiting *waiting;          /* requests of runs: waiting.c */
+	struct budget_wait *budget_waits; /* reservations of paused runs */
+	bool has_budgets;
+	bool schedule;    /* a queued run may start now */
+	bool alarm_stale; /* the timer of the queue must be set again */
 };
 
 /* The reason of a transition. pending_state: the final state, if it was decided

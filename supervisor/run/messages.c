@@ -1,3 +1,4 @@
+#include "supervisor/run/budget.h"
 #include "supervisor/run/internal.h"
 #include "supervisor/run/run_message.h"
 #include "supervisor/run/worker_request.h"
@@ -164,7 +165,8 @@ static int on_usage(struct active_run *l, struct ipc_from from,
 	};
 
 	if (txn_begin(&l->sup->txn, e) ||
-	    sql_exec(l->sup->db, Q_RUN_SET_USAGE, &in, e) < 0)
+	    sql_exec(l->sup->db, Q_RUN_SET_USAGE, &in, e) < 0 ||
+	    budget_on_usage(l, &m->u.usage, e))
 		return -1;
 	answer_after_commit(l->sup, from, false);
 	return 0;

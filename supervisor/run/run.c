@@ -1,4 +1,5 @@
 #include "supervisor/run/run.h"
+#include "supervisor/run/budget.h"
 #include "supervisor/run/internal.h"
 #include "supervisor/run/run_message.h"
 #include "supervisor/run/worker_request.h"
@@ -36,6 +37,7 @@ void runs_init(struct supervisor *s)
 	on_hint(s, HINT_CLOCK_SET, move_deadlines);
 	on_hint(s, HINT_AGENT_FILE, file_is_ready);
 	run_message_open(s);
+	budgets_open(s);
 	prefork_open(s);
 }
 
@@ -60,6 +62,7 @@ void runs_tick(struct supervisor *s)
 		run_sandbox_log_missing(s);
 	prefork_remove_cgroups(s);
 	waiting_check(s);
+	budgets_tick(s);
 }
 
 void runs_before_commit(struct supervisor *s)
@@ -116,6 +119,7 @@ void runs_close(struct supervisor *s)
 	prefork_close(s);
 	messages_close(s);
 	waiting_free(s);
+	budgets_free(s);
 	active_run_each(&s->runs->active, drop_run, NULL);
 	idle_clear(s);
 }

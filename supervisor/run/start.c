@@ -12,6 +12,7 @@
 #include "schema/control/channel/attachment.h"
 #include "schema/control/child_limits.h"
 #include "supervisor/run/attachments.h"
+#include "supervisor/run/budget.h"
 #include "supervisor/run/run_message.h"
 
 #include <stdio.h>
@@ -272,6 +273,7 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 		.output_max = OPT_NONE,
 		.messages = c->messages,
 		.has_children = c->has_children ? 1 : OPT_NONE,
+		.has_budget = c->sup->runs->has_budgets ? 1 : OPT_NONE,
 		.diagnostics = conf->agent_diagnostics
 				       ? conf->agent_diagnostics_rows
 				       : 0,
@@ -400,7 +402,7 @@ static int launch(struct claim *c, const struct buf *start,
 	if (w)
 		idle_drop(w); /* it is the worker of l now */
 	mark(MARK_given);
-	return claim_started(c, e);
+	return budget_started(l, e) ? -1 : claim_started(c, e);
 }
 
 /* Returns START_WAITS if the run has to wait for a worker. */
@@ -431,6 +433,11 @@ static int start_claimed(struct supervisor *s, const char *id,
 	    sql_get(s->db, Q_RUN_ACTIVE_GET, &key, &c.run, &c.arena, e) != 1) {
 		arena_fini(&c.arena);
 		return -1;
+	}
+	rc = budget_admit(s, &c.run, e);
+	if (rc != 1) {
+		arena_fini(&c.arena);
+		return rc;
 	}
 	c.run.attempt++;
 	make_token(&c);

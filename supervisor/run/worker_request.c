@@ -4,6 +4,7 @@
 #include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "schema/control/channel/mailbox.h"
+#include "supervisor/run/budget.h"
 
 #include <string.h>
 
@@ -181,6 +182,8 @@ static int dispatch(struct active_run *l, const struct worker_request *q,
 		return child_wait(q, args, e);
 	if (strcmp(verb, "send") == 0)
 		return child_send(l, q, args, e);
+	if (strcmp(verb, "reserve") == 0)
+		return budget_on_reserve(l, q, args, e);
 	if (strcmp(verb, "cancel") == 0)
 		return child_cancel(q, args, e);
 	return run_receive(l, q, args, e);

@@ -15,6 +15,7 @@
  *   wait     {"runs", "any", "timeout_ms"}          {"runs": […], "complete"}
  *   send     {"run", "text"}                        {"message"}
  *   cancel   {"run", "reason"}                      {"run", "note"}
+ *   reserve  supervisor/run/budget.h
  *   receive  {"ack", "timeout_ms"}                  {"message": {…} or null}
  */
 struct worker_request {

@@ -12,6 +12,7 @@
 #include "worker/driver/driver.h"
 #include "worker/process/confine.h"
 #include "worker/process/oom.h"
+#include "worker/run/budget.h"
 #include "worker/run/diagnose.h"
 #include "worker/run/idle.h"
 #include "worker/run/outputs.h"
@@ -121,6 +122,17 @@ static void set_end(struct run_end *end, enum reason reason, const char *detail)
 	text_fit(end->detail, sizeof end->detail, detail);
 }
 
+/* 1: a budget ends the run before it begins. */
+static int reserve_start(struct run *r, struct run_end *end, struct err *e)
+{
+	char detail[BUDGET_DETAIL] = "";
+	int rc = run_reserve(r, &(struct budget_call){0}, detail, e);
+
+	if (rc == 1)
+		set_end(end, REASON_budget, detail);
+	return rc;
+}
+
 static int drive(struct run *r, struct run_end *end, struct err *e)
 {
 	int rc;
@@ -134,9 +146,11 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 		return -1;
 	commands_guard(&r->commands, r->transcript.file.db);
 	atomic_store(&r->phase, RUN_RUNNING);
-	rc = r->driver->run(r, end, e);
+	rc = reserve_start(r, end, e);
+	if (rc == 0)
+		rc = r->driver->run(r, end, e);
 	commands_guard(&r->commands, NULL);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* No side effects yet, so exit without reporting. */

@@ -217,6 +217,9 @@ static int pass_on(struct run *r, struct run_peer *p, const cJSON *v,
 	if (!has_token(r->server, v))
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "this is not the token of the run");
+	if (strcmp(q.verb, "reserve") == 0)
+		return err_set(e, ERR_DENIED,
+			       "only the worker reserves calls of a model");
 	if (cJSON_IsObject(json_member(v, "args")))
 		json_add(&args, json_member(v, "args"));
 	else

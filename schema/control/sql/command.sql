@@ -69,6 +69,13 @@ SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
   answered_by, note, choice, asked_at, answered_at
   FROM approval WHERE run = :run AND key = :key;
 
+-- query approval_open_same (key text, id text) -> approval_row
+-- Other runs that wait for the answer to the same question.
+SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
+  answered_by, note, choice, asked_at, answered_at
+  FROM approval INDEXED BY approval_open
+ WHERE state = 'open' AND key = :key AND id <> :id;
+
 -- query approval_open_count (run text) -> (n i64)
 SELECT count(*) AS n FROM approval WHERE run = :run AND state = 'open';
 

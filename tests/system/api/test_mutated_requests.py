@@ -106,6 +106,9 @@ def seeds():
         "model": "m", "vector": [0.5, 1], "metric": "dot", "limit": 3}
     yield "POST", "/v1/messages", {
         "to": "ada/s1", "sender": "ada/s2", "text": "x"}
+    yield "PUT", "/v1/budgets/b", {
+        "unit": "money", "hard": 5, "soft": 3, "per": "session", "agent": "ada",
+        "session": "s1", "period": "month", "at_hard": "end"}
     yield "POST", "/v1/tokens", {"name": "t", "scopes": ["read", "run"]}
     yield "POST", "/v1/audit", {"act": "x", "subject": "y",
                                 "detail": {"a": [1, {"b": 2}]}}

@@ -7,3 +7,7 @@ from workspace_lib import needs_fuse
 def test_the_commands_of_workspaces_md_give_the_output_it_shows(home):
     needs_fuse()
     doc_lib.check(home, "docs/WORKSPACES.md")
+
+
+def test_the_commands_of_budgets_md_give_the_output_it_shows(home):
+    doc_lib.check(home, "docs/BUDGETS.md")

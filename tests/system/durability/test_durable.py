@@ -27,7 +27,7 @@ NOT_HERE = {
          " vfs_export vfs_stat vfs_du vfs_find vfs_grep vfs_search vfs_log"
          " vfs_watch snapshot_ls vfs_diff config_check config_show"
          " config_path config_schema completion help version"
-         " diagnostic_export token_ls audit_ls sandbox_ls"
+         " diagnostic_export token_ls audit_ls sandbox_ls budget_ls"
          " try_ls try_show try_diff try_report",
     "S": "up down restart run cancel retry send note pause resume approval_allow"
          " approval_deny chat channel_test delivery_send delivery_retry"
@@ -120,6 +120,9 @@ def writers(home):
         ("channel_pause", ["ch"], None),
         ("channel_resume", ["ch"], None),
         ("channel_rm", ["ch"], None),
+        ("budget_add", ["b", "--runs", "1000"], None),
+        ("budget_set", ["b", "--runs", "2000"], None),
+        ("budget_rm", ["b"], None),
         ("import_apply", [str(home.dir / "old.jsonl"), "--yes", "--agent",
                           "a"], None),
         ("langgraph_rm", ["thread"], None),
@@ -290,6 +293,8 @@ def ask_channels(host, call):
 
 def ask_rest(home, call):
     """Also what only commands ask for."""
+    call("PUT", "/v1/budgets/b", {"unit": "runs", "hard": 1000000})
+    call("DELETE", "/v1/budgets/b")
     call("POST", "/v1/tokens", {"name": "t", "scopes": ["read"]})
     call("DELETE", "/v1/tokens/t")
     call("POST", "/v1/audit", {"act": "x", "subject": "y"})

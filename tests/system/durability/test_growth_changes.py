@@ -110,6 +110,9 @@ REQUESTS = {
         "/v1/experiments/%s/resume" % row("exp", k), None),
     "POST /v1/experiments/{id}/extend": lambda k: (
         "/v1/experiments/%s/extend" % row("exp", k), {"runs": 1}),
+    "PUT /v1/budgets/{name}": lambda k: ("/v1/budgets/b%d" % k, {
+        "unit": "runs", "hard": 1000000}),
+    "DELETE /v1/budgets/{name}": lambda k: ("/v1/budgets/b%d" % k, None),
     "POST /v1/tokens": lambda k: ("/v1/tokens", {"name": "t%d" % k}),
     "DELETE /v1/tokens/{name}": lambda k: ("/v1/tokens/t%d" % k, None),
     "POST /v1/ai/{agent}/chat": lambda k: ("/v1/ai/agent1/chat", {

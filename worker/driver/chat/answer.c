@@ -162,9 +162,9 @@ int chat_answer_flush(void *arg, int64_t *ms, struct err *e)
 
 /* --- the end of an answer ------------------------------------------------ */
 
-static int store_usage(struct chat *x, struct err *e)
+int chat_store_usage(struct chat *x, const struct chat_turn *t, struct err *e)
 {
-	const struct chat_usage *u = &x->turn.usage;
+	const struct chat_usage *u = &t->usage;
 	const struct chat_config *c = &x->config;
 	double cached = c->price_cached > 0 ? c->price_cached : c->price_input;
 	double cost = u->cost > 0 ? u->cost
@@ -173,8 +173,7 @@ static int store_usage(struct chat *x, struct err *e)
 				     (double)u->cached * cached +
 				     (double)u->output * c->price_output) /
 					    MILLION;
-	struct usage_new usage = {.model = x->turn.model[0] ? x->turn.model
-							    : c->model,
+	struct usage_new usage = {.model = t->model[0] ? t->model : c->model,
 				  .input = u->input,
 				  .output = u->output,
 				  .cached = u->cached,
@@ -297,7 +296,7 @@ int chat_answer_store(struct chat *x, struct err *e)
 	int rc;
 
 	chat_state_write(&x->turn, x->config.from, &state);
-	rc = store_usage(x, e) || note_replaced(x, e) ||
+	rc = chat_store_usage(x, &x->turn, e) || note_replaced(x, e) ||
 			     store_parts(
 				     x, state.n && !state.over ? state.p : NULL,
 				     e)

@@ -63,6 +63,12 @@ int chat_answer_result(struct chat *x, int call, const struct buf *text,
 		       bool failed, struct err *e);
 void chat_answer_end(struct chat *x); /* frees only memory */
 
+/* Commits what an answer used. */
+int chat_store_usage(struct chat *x, const struct chat_turn *t, struct err *e);
+
+/* --- budget.c: before each request. 1: the run ends ----------------- */
+int chat_reserve(struct chat *x, size_t bytes, struct err *e);
+
 /* --- tools.c ------------------------------------------------------ */
 struct chat_use {
 	const char *id, *name;

@@ -160,7 +160,8 @@ static size_t room(const struct chat *x)
 					       : (size_t)bytes;
 }
 
-/* Asks the model itself, without tools, about a text that certainly fits. */
+/* Asks the model itself, without tools, about a text that certainly fits. 1: the
+ * run ends. */
 static int ask_model(struct chat *x, const struct chat_history *h, int n,
 		     struct buf *out, struct err *e)
 {
@@ -184,15 +185,18 @@ static int ask_model(struct chat *x, const struct chat_history *h, int n,
 	add_items(&shown, h, n, LINE_MAX_);
 	one.text = shown.p;
 	chat_turn_init(&turn);
-	rc = chat_request(x, &alone, &body, e);
+	rc = chat_request(x, &alone, &body, e) ? -1
+					       : chat_reserve(x, body.n, e);
 	if (rc == 0)
 		rc = chat_http_exchange(x->http,
 					&(struct chat_exchange){.run = x->run,
 								.body = &body,
 								.turn = &turn},
 					&result, e);
-	if (rc == 0 && result.outcome == CHAT_ANSWERED)
+	if (rc == 0 && result.outcome == CHAT_ANSWERED) {
 		buf_add_fit(out, turn.text.p, SUMMARY_MAX);
+		rc = chat_store_usage(x, &turn, e);
+	}
 	chat_turn_fini(&turn);
 	buf_fini(&shown);
 	buf_fini(&body);
@@ -212,6 +216,10 @@ int chat_compact(struct chat *x, const struct chat_history *h, const char *why,
 	if (n == 0 || x->compactions++ >= COMPACTIONS)
 		return chat_end(x, REASON_context_full, "%s", why);
 	rc = ask_model(x, h, n, &summary, e);
+	if (rc > 0) { /* a budget ended the run */
+		buf_fini(&summary);
+		return 0;
+	}
 	if (rc == 0 && summary.n == 0)
 		add_short(&summary, h, n);
 	if (rc == 0) {

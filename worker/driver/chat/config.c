@@ -4,6 +4,7 @@
 #include "lib/json/json.h"
 #include "schema/driver_config.h"
 #include "schema/home.h"
+#include "schema/price.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -116,6 +117,26 @@ static double number_member(const cJSON *v, const char *name)
 	return cJSON_IsNumber(m) && m->valuedouble > 0 ? m->valuedouble : 0;
 }
 
+/* Of the definition, or else of prices.json. */
+static int read_price(struct chat_config *c, const struct msg_start *s,
+		      const cJSON *own, struct err *e)
+{
+	struct model_price p = {0};
+
+	if (own) {
+		p.input = number_member(own, "input");
+		p.output = number_member(own, "output");
+		p.cached = number_member(own, "cached");
+	} else if (s->home && c->model &&
+		   price_find(s->home, c->model, &p, e) < 0) {
+		return err_wrap(e, "chat");
+	}
+	c->price_input = p.input;
+	c->price_output = p.output;
+	c->price_cached = p.cached;
+	return 0;
+}
+
 static void read_tools(struct chat_config *c, const cJSON *v, struct arena *a)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(v, "tools");
@@ -155,12 +176,11 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 
 	if (driver_config_check("chat", v, e))
 		return -1;
-	c->model = arena_text(a, json_text(v, "model", s->model));
 	c->system = s->system;
 	c->ruled = cJSON_HasObjectItem(v, "permissions");
-	c->price_input = number_member(price, "input");
-	c->price_output = number_member(price, "output");
-	c->price_cached = number_member(price, "cached");
+	c->model = arena_text(a, json_text(v, "model", s->model));
+	if (read_price(c, s, price, e))
+		return -1;
 	c->max_cost = number_member(v, "max_cost");
 	c->images = json_bool(v, "images", true);
 	c->files = json_bool(v, "files", true);

@@ -26,7 +26,8 @@
  *   "mcp_servers": {…}                worker/driver/mcp_servers.h
  *   "permissions": …                  worker/driver/permission.h
  *   "price":    {"input": 1.25, "cached": 0.1, "output": 10}
- *                                     dollars per million tokens
+ *                                     dollars per million tokens; absent: of
+ *                                     schema/price.h
  *   and the limits of limits.def
  */
 struct chat_limits {

@@ -91,14 +91,17 @@ static int try_once(struct chat *x, const struct buf *body,
 	return rc;
 }
 
+/* 1: a budget ended the run. */
 static int request_with_retries(struct chat *x, const struct buf *body,
 				struct chat_result *r, struct err *e)
 {
 	int64_t max = x->config.limits.retries, ms;
 
 	for (int64_t i = 0;; i++) {
-		if (try_once(x, body, r, e))
-			return -1;
+		int rc = chat_reserve(x, body->n, e);
+
+		if (rc || try_once(x, body, r, e))
+			return rc > 0 ? 1 : -1;
 		if (r->outcome != CHAT_RETRY || i == max)
 			return 0;
 		ms = back_off(x, r, i);
@@ -337,7 +340,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 		rc = request_with_retries(x, &body, &r, e);
 	buf_fini(&body);
 	if (rc)
-		return -1;
+		return rc > 0 ? turn_end(x->run, e) : -1;
 	if (r.outcome == CHAT_OVERFLOW)
 		return chat_compact(x, h, r.why, e);
 	if (asks_less(x, &r))
