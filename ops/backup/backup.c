@@ -225,6 +225,16 @@ static bool wanted(const struct backup_options *a, const char *agent)
 	return a->nagents == 0;
 }
 
+/* The snapshot is not in the home. */
+static void make_paths_absolute(struct job *j)
+{
+	for (int i = 0; i < j->nfiles; i++)
+		if (*j->files[i].path != '/')
+			j->files[i].path = arena_printf(&j->rows, "%s/%s",
+							j->options->home->root,
+							j->files[i].path);
+}
+
 /* From the snapshot, so that the list is consistent with it. */
 static int read_registry(struct job *j, const char *copy, struct err *e)
 {
@@ -236,6 +246,7 @@ static int read_registry(struct job *j, const char *copy, struct err *e)
 	n = sql_collect(db, Q_AGENT_DATABASE_LIST, NULL, AGENTS_MAX, &j->files,
 			&j->rows, e);
 	j->nfiles = n;
+	make_paths_absolute(j);
 	if (n >= 0)
 		n = sql_collect(db, Q_AGENT_LIST,
 				&(struct agent_list_in){"", AGENTS_MAX},

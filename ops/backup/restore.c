@@ -283,7 +283,7 @@ static int fill_staging(const struct restore_options *options,
 	snprintf(staged.root, sizeof staged.root, "%s", w->path);
 	rc = check_home(options, w->path, e) ||
 	     check_agents(options, w->path, e) || home_make(&staged, e) ||
-	     fixup_home(&staged, options->home, &m, out, e);
+	     fixup_home(&staged, &m, out, e);
 	manifest_fini(&m);
 	return rc ? -1 : 0;
 }

@@ -18,7 +18,7 @@
 #define HELD_MAX      (64u << 20)
 
 struct job {
-	const struct home *staged, *target;
+	const struct home *staged;
 	struct restore_sum *out;
 	struct sql *db;
 	struct agent_file file; /* of the current agent; .db NULL: none */
@@ -237,13 +237,9 @@ static int with_file(struct job *j, struct agent_database_row *row,
 static int fixup_row(struct job *j, struct agent_database_row *row,
 		     struct err *e)
 {
-	char below[96];
-	struct home_path here, there;
+	struct home_path here = registry_path(j->staged, row->agent);
 	int rc;
 
-	snprintf(below, sizeof below, "%s/agent.sqlite", row->agent);
-	here = home_join(j->staged, HOME_AGENTS, below);
-	there = home_join(j->target, HOME_AGENTS, below);
 	if (!file_exists(here.text))
 		return end_runs(j, row->agent, e) ||
 				       registry_forget(j->db, row->agent, e)
@@ -257,7 +253,7 @@ static int fixup_row(struct job *j, struct agent_database_row *row,
 	agent_file_close(&j->file);
 	if (rc)
 		return -1;
-	row->path = there.text;
+	row->path = here.text; /* relative in the table */
 	row->schema_version = agent_schema.version;
 	row->bytes = file_size(here.text);
 	row->wal_bytes = 0;
@@ -329,13 +325,10 @@ static int fixup_control(struct job *j, const struct manifest *m, struct err *e)
 	return rc ? -1 : 0;
 }
 
-int fixup_home(const struct home *staged, const struct home *target,
-	       const struct manifest *m, struct restore_sum *out, struct err *e)
+int fixup_home(const struct home *staged, const struct manifest *m,
+	       struct restore_sum *out, struct err *e)
 {
-	struct job j = {.staged = staged,
-			.target = target,
-			.out = out,
-			.now = clock_now()};
+	struct job j = {.staged = staged, .out = out, .now = clock_now()};
 	int rc;
 
 	if (control_open(&j.db, staged, 0, e))

@@ -9,7 +9,7 @@
  * control plane. So:
  *
  * - there is no supervisor, and no lease is held;
- * - paths in the registry are those of the target; every file has a new epoch;
+ * - paths in the registry are relative to the home; every file has a new epoch;
  * - a run that has ended according to the file ends in the same way; a run that
  *   had begun fails as `restored` (its processes may still run in the original
  *   home); a run that never began is queued again;
@@ -17,9 +17,8 @@
  *   after the backup: deliveries become `unknown`, and a user decides; the audit
  *   log has the keys of outbox entries that did not become deliveries.
  */
-int fixup_home(const struct home *staged, const struct home *target,
-	       const struct manifest *m, struct restore_sum *out,
-	       struct err *e);
+int fixup_home(const struct home *staged, const struct manifest *m,
+	       struct restore_sum *out, struct err *e);
 
 /* The same for one agent's file alone: holds its messages, ends its runs. */
 int fixup_agent(const char *path, const char *agent, struct restore_sum *out,

@@ -200,14 +200,13 @@ static void check_leftovers(struct doctor *d,
 	struct home_path dir = home_path(d->home, HOME_AGENTS);
 	DIR *all = opendir(dir.text);
 	const struct dirent *en;
-	char path[PATH_MAX + 300];
 
 	while (all && (en = readdir(all))) {
-		snprintf(path, sizeof path, "%s/%s/agent.sqlite", dir.text,
-			 en->d_name);
-		if (en->d_name[0] != '.' && file_exists(path) &&
-		    !is_known(rows, n, en->d_name, path))
-			doctor_report(d, FINDING_file_unknown, path,
+		struct home_path path = registry_path(d->home, en->d_name);
+
+		if (en->d_name[0] != '.' && file_exists(path.text) &&
+		    !is_known(rows, n, en->d_name, path.text))
+			doctor_report(d, FINDING_file_unknown, path.text,
 				      "no row of the registry names it");
 	}
 	if (all)

@@ -306,8 +306,7 @@ static int insert_rows(struct sql *db, const struct home *home,
 				.source = "command"};
 	struct agent_database_row file = {
 		.agent = name,
-		.path = arena_printf(a, "%s/agent.sqlite",
-				     place_of(home, name).text),
+		.path = arena_text(a, registry_path(home, name).text),
 		.schema_version = agent_schema.version,
 		.created_at = clock_now(),
 	};

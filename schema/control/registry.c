@@ -10,6 +10,18 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+struct home_path registry_path(const struct home *home, const char *agent)
+{
+	struct home real = *home;
+	char root[PATH_MAX], below[NAME_MAX + 16];
+
+	if (realpath(home->root, root) && strlen(root) < sizeof real.root)
+		memcpy(real.root, root, strlen(root) + 1);
+	snprintf(below, sizeof below, "%s/agent.sqlite", agent);
+	return home_join(&real, HOME_AGENTS, below);
+}
 
 int registry_find(struct sql *control, const char *agent,
 		  struct agent_database_row *row, struct arena *a,
@@ -95,14 +107,12 @@ int registry_make(struct sql *control, const struct home *home,
 		  const char *agent, struct agent_database_row *row,
 		  struct arena *a, struct err *e)
 {
-	char below[80];
 	int found = registry_find(control, agent, row, a, e);
 
 	if (found)
 		return found < 0 ? -1 : 0;
 	if (text_check_name("agent", agent, e))
 		return -1;
-	snprintf(below, sizeof below, "%s/agent.sqlite", agent);
 	if (agent_bundle_is_left(home, agent))
 		return err_set(e, ERR_CONFLICT,
 			       "%s was left by an import that was killed; "
@@ -111,7 +121,7 @@ int registry_make(struct sql *control, const struct home *home,
 			       home_join(home, HOME_AGENTS, agent).text);
 	*row = (struct agent_database_row){
 		.agent = arena_text(a, agent),
-		.path = arena_text(a, home_join(home, HOME_AGENTS, below).text),
+		.path = arena_text(a, registry_path(home, agent).text),
 		.epoch = 1,
 	};
 	if (make_agent_file(home, row, e) || control_enter_alone(control, e))

@@ -14,6 +14,10 @@
  * detected.
  */
 
+/* The default path of an agent's file, without links in the path of the home:
+ * so the row gets a path relative to the home. The file may be missing. */
+struct home_path registry_path(const struct home *home, const char *agent);
+
 /* The row of an agent's file: returns 1, 0 if there is none yet, or -1. */
 int registry_find(struct sql *control, const char *agent,
 		  struct agent_database_row *row, struct arena *a,

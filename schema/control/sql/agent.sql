@@ -56,24 +56,39 @@ SELECT agent, version, definition, digest, source, created_at
 SELECT coalesce(max(version), 0) AS version FROM agent_version
  WHERE agent = :agent;
 
+-- The table has the path of a file in this home relative to the home, so that a
+-- copy of the home uses its own files. The queries read and write absolute paths.
+-- The home follows from the path of this database. In a copy elsewhere, such as a
+-- snapshot, relative paths stay relative.
+
+-- columns agent_database_home
+(SELECT CASE WHEN file LIKE '%/state/skep.sqlite'
+             THEN substr(file, 1, length(file) - length('state/skep.sqlite'))
+             ELSE '' END
+   FROM pragma_database_list WHERE name = 'main')
+
 -- row agent_database_row (agent text, path text, schema_version i64, epoch i64,
 --   bytes i64, wal_bytes i64, created_at time, last_seen_at time)
+-- columns agent_database_columns
+agent, iif(path LIKE '/%', '', {agent_database_home}) || path AS path,
+       schema_version, epoch, bytes, wal_bytes, created_at, last_seen_at
 
 -- query agent_database_get (agent text) -> agent_database_row
-SELECT agent, path, schema_version, epoch, bytes, wal_bytes, created_at,
-       last_seen_at
+SELECT {agent_database_columns}
   FROM agent_database WHERE agent = :agent;
 
 -- query agent_database_list -> agent_database_row
-SELECT agent, path, schema_version, epoch, bytes, wal_bytes, created_at,
-       last_seen_at
+SELECT {agent_database_columns}
   FROM agent_database ORDER BY agent;
 
 -- query agent_database_put (agent_database_row)
 INSERT INTO agent_database (agent, path, schema_version, epoch, bytes,
                             wal_bytes, created_at, last_seen_at)
-VALUES (:agent, :path, :schema_version, :epoch, :bytes, :wal_bytes,
-        :created_at, :last_seen_at)
+SELECT :agent,
+       iif(substr(:path, 1, length(home)) = home,
+           substr(:path, length(home) + 1), :path),
+       :schema_version, :epoch, :bytes, :wal_bytes, :created_at, :last_seen_at
+  FROM (SELECT {agent_database_home} AS home) WHERE true
 ON CONFLICT (agent) DO UPDATE SET
   path = excluded.path, schema_version = excluded.schema_version,
   epoch = excluded.epoch, bytes = excluded.bytes,
@@ -83,6 +98,5 @@ ON CONFLICT (agent) DO UPDATE SET
 DELETE FROM agent_database WHERE agent = :agent;
 
 -- query agent_database_after (agent text) -> agent_database_row
-SELECT agent, path, schema_version, epoch, bytes, wal_bytes, created_at,
-       last_seen_at
+SELECT {agent_database_columns}
   FROM agent_database WHERE agent > :agent ORDER BY agent LIMIT 1;

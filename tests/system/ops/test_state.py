@@ -1,12 +1,13 @@
 """skep state: the databases as such, while they are in use or not."""
 import json
 import os
+import shutil
 import sqlite3
 import time
 
 import lib
 from skepd_lib import host
-from test_backup import fill, rows
+from test_backup import at, fill, rows
 
 DAY = 86400000
 
@@ -409,3 +410,43 @@ def test_sessions_of_all_agents_are_listed(home):
     got = [r["key"] for r in home.skep("state", "ls", "--status", "archived",
                                        "--json").lines]
     assert got == ["last"]
+
+
+def check_copies_are_independent(home, copies):
+    """Each home has two events; a third one in one home is in no other."""
+    for i, (one, agent) in enumerate((c, a) for c in copies for a in ("ann", "new")):
+        one.skep("session", "append", "s%d" % i, "x", "-a", agent)
+        assert sessions(one, agent).count("s%d" % i) == 1, (one.path, agent)
+    for n, one in enumerate(copies):
+        for agent in ("ann", "new"):
+            own = {"s%d" % (2 * n), "s%d" % (2 * n + 1)}
+            assert {s for s in sessions(one, agent) if s[0] == "s" and s[1:].isdigit()} \
+                <= own, (one.path, agent)
+        assert one.skep("doctor").code == 0
+
+
+def test_a_copy_of_a_home_uses_its_own_files(home):
+    home.skep("agent", "add", "ann", "--driver", "script")
+    home.skep("session", "append", "first", "x", "-a", "ann")
+    home.skep("agent", "export", "ann", home.dir / "ann.tar")
+    home.skep("agent", "import", home.dir / "ann.tar", "--name", "new")
+    stored = sorted(p for p, in home.query(home.control, "SELECT path FROM agent_database"))
+    assert stored == ["agents/ann/agent.sqlite", "agents/new/agent.sqlite"]
+    shutil.copytree(home.path, home.dir / "copy")
+    check_copies_are_independent(home, [home, at(home, home.dir / "copy")])
+
+
+def test_a_copy_of_a_linked_or_restored_home_uses_its_own_files(home):
+    real = home.dir / "real"
+    real.mkdir()
+    (home.dir / "link").symlink_to(real)
+    linked = at(home, home.dir / "link" / "home")
+    for agent in ("ann", "new"):
+        linked.skep("agent", "add", agent, "--driver", "script")
+        linked.skep("session", "append", "first", "x", "-a", agent)
+    linked.skep("backup", "create", "-o", home.dir / "b.tar")
+    linked.skep("backup", "restore", home.dir / "b.tar", "--to", home.dir / "restored")
+    shutil.copytree(linked.path, home.dir / "copy")
+    shutil.copytree(home.dir / "restored", home.dir / "copy2")
+    check_copies_are_independent(home, [linked] + [
+        at(home, home.dir / n) for n in ("copy", "restored", "copy2")])

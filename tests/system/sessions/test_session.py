@@ -26,7 +26,7 @@ def test_the_first_append_makes_and_registers_the_file(home):
     home.skep("session", "append", "s", "hello")
     rows = home.query(home.control, "SELECT agent, path, schema_version > 0, "
                       "bytes > 0, last_seen_at > 0 FROM agent_database")
-    assert rows == [("a", str(home.agent_db("a")), 1, 1, 1)]
+    assert rows == [("a", "agents/a/agent.sqlite", 1, 1, 1)]
     assert [s["key"] for s in home.skep("session", "ls", "--json").lines] == ["s"]
 
 
