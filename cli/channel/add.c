@@ -121,12 +121,14 @@ const struct command cmd_channel_add = {
 		 "  skep channel add log file\n"
 		 "  skep channel add bot plugin -- python3 bot.py\n"
 		 "\n"
-		 "Settings by kind of channel (* for all kinds):"
+		 "Settings by kind of channel (* for all kinds). A time has "
+		 "the unit ms, s, m, h or d; a size k, m or g:"
 #define DEFAULT_text(d)   ""
 #define DEFAULT_word(d)   " (default " d ")"
 #define DEFAULT_int(d)    " (default " #d ")"
-#define DEFAULT_millis(d) " (default " #d " ms)"
-#define DEFAULT_bytes(d)  " (default " #d " bytes)"
+#define WITH_UNIT(n, u)   #n #u
+#define DEFAULT_millis(d) " (default " WITH_UNIT d ")"
+#define DEFAULT_bytes(d)  " (default " WITH_UNIT d ")"
 #define SETTING(name_, type, def, min, max, words_, kinds_, help_) \
 	"\n\t" #name_ "=" words_ "  [" kinds_ "] " help_ DEFAULT_##type(def)
 #include "schema/control/channel/channel_setting.def"

@@ -24,7 +24,7 @@ SELECT {vfs_ns_columns}
 FROM vfs_ns WHERE name NOT GLOB '.*' ORDER BY id;
 
 -- query vfs_ns_dropped -> (name text)
--- One that was hidden when its run ended (0002_run_workspace.sql).
+-- One that was hidden when its run ended.
 SELECT name FROM vfs_ns WHERE name GLOB '.dropped-*' ORDER BY id LIMIT 1;
 
 -- query vfs_ns_set_run (name text, run text, is_ephemeral bool)

@@ -25,8 +25,16 @@ struct setting {
 #define DEFAULT_text(v)   .text = (v)
 #define DEFAULT_word(v)   .text = (v)
 #define DEFAULT_int(v)    .number = (v)
-#define DEFAULT_millis(v) .number = (v)
-#define DEFAULT_bytes(v)  .number = (v)
+#define DEFAULT_millis(v) .number = MILLIS v
+#define DEFAULT_bytes(v)  .number = BYTES v
+
+#define MILLIS(n, unit) ((n)*INT64_C(1000) * SECONDS_##unit)
+#define SECONDS_s       1
+#define SECONDS_m       60
+#define SECONDS_h       3600
+#define SECONDS_d       86400
+#define BYTES(n, unit)  ((n)*BYTES_##unit)
+#define BYTES_m         (INT64_C(1) << 20)
 
 static const struct setting settings[] = {
 #define SETTING(name_, type_, def_, min_, max_, words_, kinds_, help) \
