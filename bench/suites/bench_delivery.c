@@ -335,8 +335,8 @@ static void print_results(struct bench_run *r, const struct plan *plans,
 static int run_delivery(struct bench_run *r, struct err *e)
 {
 	bool quick = bench_is_quick(r);
-	int64_t rows = bench_option_i64(r, "rows", quick ? 1000 : 60000);
-	int64_t many = bench_option_i64(r, "pending", quick ? 5000 : 1000000);
+	int64_t rows = bench_option_i64(r, "rows", quick ? 300 : 60000);
+	int64_t many = bench_option_i64(r, "pending", quick ? 1000 : 1000000);
 	int at_once = (int)bench_option_i64(r, "inflight", INFLIGHT);
 	struct plan plans[] = {
 		[OURS] = {"ours", rows, 256, at_once, false, false},

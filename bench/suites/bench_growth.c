@@ -262,7 +262,7 @@ static int run_growth(struct bench_run *r, struct err *e)
 
 	m = (struct measured){.sizes = {1000, 10000, 100000}, .n = 3};
 	if (bench_is_quick(r))
-		m = (struct measured){.sizes = {200, 1000}, .n = 2};
+		m = (struct measured){.sizes = {100, 300}, .n = 2};
 	if (read_sizes(r, &m, e))
 		return -1;
 	bench_print(

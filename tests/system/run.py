@@ -19,6 +19,7 @@ import argparse
 import importlib.util
 import os
 import pathlib
+import select
 import signal
 import sys
 import tempfile
@@ -80,6 +81,7 @@ class Running:
         if self.pid == 0:
             os.setsid()
             child(fn, bin_dir, self.log.fileno())
+        self.fd = os.pidfd_open(self.pid)
 
     def poll(self):
         """None while it runs, else (status, seconds, text)."""
@@ -96,6 +98,7 @@ class Running:
             status = FAILED << 8
         if pid == 0:
             return None
+        os.close(self.fd)
         self.log.seek(0)
         text = self.log.read().decode("utf-8", "replace").strip()
         if took > self.limit:
@@ -137,6 +140,14 @@ class Processors:
         return (idle - before[0]) * 8 > all_ - before[1]
 
 
+def wait_for_end(running, seconds):
+    """Until one of them has ended, or some seconds have passed."""
+    ends = select.poll()
+    for r in running:
+        ends.register(r.fd, select.POLLIN)
+    ends.poll(seconds * 1000)
+
+
 def run(tests, bin_dir, jobs, more):
     """Yields (test, status, seconds, text) as the tests end."""
     waiting, running, cpu = list(tests), [], Processors()
@@ -150,7 +161,7 @@ def run(tests, bin_dir, jobs, more):
                 running.remove(r)
                 status = done[0] if done[0] in (PASSED, SKIPPED) else FAILED
                 yield r.test, status, done[1], done[2]
-        time.sleep(0.005)
+        wait_for_end(running, 0.1 if waiting else 1)
 
 
 def longest_first(tests):

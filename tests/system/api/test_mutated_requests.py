@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import random
+import sqlite3
 import time
 
 import channel_lib
@@ -171,15 +172,18 @@ class Attack:
         for name in "qwfm":
             self.s.ask("PUT", "/v1/channels/" + name, {"kind": "pull"})
         self.sent = self.refused = 0
+        self.db = None
 
     def rows(self):
         """All of the control plane but the log of events and the row of skepd."""
-        return {name: self.home.query(self.home.control,
-                                      "SELECT * FROM \"%s\"" % name)
-                for name, in self.home.query(
-                    self.home.control, "SELECT name FROM sqlite_schema WHERE"
-                    " type = 'table' AND name NOT LIKE 'sqlite_%' AND name"
-                    " NOT IN ('supervisor', 'host_event')")}
+        if not self.db:
+            self.db = sqlite3.connect("file:%s?mode=ro" % self.home.control, uri=True,
+                                      timeout=30)
+            self.tables = [name for name, in self.db.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE"
+                " 'sqlite_%' AND name NOT IN ('supervisor', 'host_event')")]
+        return {name: self.db.execute("SELECT * FROM \"%s\"" % name).fetchall()
+                for name in self.tables}
 
     def ask(self, method, path, body, headers):
         """Like Skepd.ask, but does not wait for the end of a stream."""
@@ -225,6 +229,8 @@ class Attack:
         log = self.s.log()
         for word in ("commit failed", "Assertion", "Sanitizer"):
             assert word not in log, log[-3000:]
+        if self.db:
+            self.db.close()
         self.s.kill()
         self.home.integrity()
 

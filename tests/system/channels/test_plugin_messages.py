@@ -106,7 +106,7 @@ for line in sys.stdin:
 def test_a_cursor_is_acknowledged_once_it_is_on_the_disk(home):
     if not faults_bin():
         lib.skip("needs a build with fault points")
-    h = Host(home, QUICK, faults_bin()).start(fault="txn_before_commit:kill:60")
+    h = Host(home, QUICK, faults_bin("kill")).start(fault="txn_before_commit:kill:60")
     output = home.dir / "said"
     plugin(h, "p", sys.executable, "-c", PUT + r'''
 def cursor(n):

@@ -264,7 +264,7 @@ def test_one_whose_spawner_dies_with_the_fork_is_ended_and_started(home):
         lib.skip("no build with fault points")
     place = home.dir / "good"
     place.mkdir()
-    h = Host(home, {"run": dict(QUICK["run"], prefork=0)}, faults_bin()).start(
+    h = Host(home, {"run": dict(QUICK["run"], prefork=0)}, faults_bin("kill")).start(
         "skep-spawner/spawner_after_fork:kill")
     plugin(h, "p", sys.executable, SCRIPT, "good", place)
     await_last_error(h, "p", "the spawner ended before it was started")

@@ -170,7 +170,7 @@ def used(home):
 def die_at(home, n):
     """The worker dies after its n-th commit. Gives whether the agent never heard
     an answer that had been marked as used."""
-    d = hosted(home, host=Host(home, QUICK, faults_bin()).start(
+    d = hosted(home, host=Host(home, QUICK, faults_bin("kill")).start(
         "skep-worker/append_after_commit:kill:%d" % n))
     run = d.submit("a", json.dumps([ask(), {"say": "done"}]), max_attempts=9)
 

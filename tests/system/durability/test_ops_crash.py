@@ -14,7 +14,7 @@ TRIED = set()
 def armed(home):
     if not faults_bin():
         lib.skip("no build with fault points")
-    home.bin = faults_bin()
+    home.bin = faults_bin("kill")
     return home
 
 
@@ -22,7 +22,8 @@ def with_fault(home, point, how, *args):
     """Runs skep so that it dies or fails at the point, and must have reached
     it."""
     TRIED.add(point)
-    r = home.skep(*args, env={"SKEP_FAULT": "%s:%s" % (point, how)}, code=None)
+    r = home.run(faults_bin(how) / "skep", *args, code=None,
+                 env={"SKEP_FAULT": "%s:%s" % (point, how)})
     if how.startswith("kill"):
         assert r.code == -9, (point, r.code, r.err)
     else:

@@ -25,7 +25,7 @@ def test_the_end_that_skepd_writes_counts(home):
 
 
 def test_the_end_that_is_found_in_the_file_counts(home):
-    bin_dir = skepd_lib.faults_bin()
+    bin_dir = skepd_lib.faults_bin("kill")
     if not bin_dir:
         lib.skip("no build with fault points")
     host = skepd_lib.Host(home, bin_dir=bin_dir).start(
@@ -38,7 +38,7 @@ def test_the_end_that_is_found_in_the_file_counts(home):
 
 def test_an_end_that_a_heartbeat_told_counts(home):
     """The worker dies between its last heartbeat and the report of its end."""
-    bin_dir = skepd_lib.faults_bin()
+    bin_dir = skepd_lib.faults_bin("kill")
     if not bin_dir:
         lib.skip("no build with fault points")
     host = skepd_lib.Host(home, bin_dir=bin_dir,

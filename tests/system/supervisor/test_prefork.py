@@ -244,7 +244,7 @@ def test_stubborn_children_of_a_preforked_worker_are_gone_with_the_run(home):
 def test_a_spawner_that_dies_of_preforked_workers_does_not_keep_us_busy(home):
     if not faults_bin():
         lib.skip("no build with fault points")
-    h = Host(home, QUICK, faults_bin()).start("skep-spawner/"
+    h = Host(home, QUICK, faults_bin("kill")).start("skep-spawner/"
                                               "spawner_before_fork:kill")
     time.sleep(1.5)
     lost = h.log().count("spawner ended")

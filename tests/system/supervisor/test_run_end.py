@@ -14,7 +14,7 @@ def starts(h, agent, run):
 def test_an_end_that_only_memory_had_is_found_in_the_file(home):
     """skepd keeps a worker's last word until the worker is gone: the end is one
     commit. It dies right before that."""
-    h = Host(home, bin_dir=faults_bin())
+    h = Host(home, bin_dir=faults_bin("kill"))
     h.start(fault="skepd/end_before_verification:kill")
     h.shell("a", "echo done")
     run = h.submit("a", max_attempts=3)
@@ -29,7 +29,7 @@ def test_an_end_that_only_memory_had_is_found_in_the_file(home):
 
 
 def test_a_worker_that_has_ended_and_does_not_leave_is_shown(home):
-    h = Host(home, CALM, faults_bin())
+    h = Host(home, CALM, faults_bin("kill"))
     h.start(fault="skep-worker/worker_exiting:stall500")
     h.shell("a", "true")
     run = h.submit("a")
@@ -40,7 +40,7 @@ def test_a_worker_that_has_ended_and_does_not_leave_is_shown(home):
 
 
 def test_a_cancel_after_the_last_word_changes_nothing(home):
-    h = Host(home, bin_dir=faults_bin())
+    h = Host(home, bin_dir=faults_bin("kill"))
     h.start(fault="skep-worker/worker_exiting:stall500")
     h.shell("a", "true")
     run = h.submit("a")
@@ -55,7 +55,7 @@ def test_a_cancel_after_the_last_word_changes_nothing(home):
 def test_a_slow_disk_leaves_a_cancelled_worker_time_for_its_end(home):
     """The command ignores SIGTERM, so the worker needs all of the grace time, and
     its disk takes longer than SIGKILL would follow."""
-    h = Host(home, CALM, faults_bin())
+    h = Host(home, CALM, faults_bin("kill"))
     h.start(fault="skep-worker/worker_before_end:stall1000")
     h.shell("a", "trap '' TERM; echo up; while :; do sleep 0.1; done")
     run = h.submit("a", grace_ms=1000)

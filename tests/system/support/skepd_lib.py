@@ -1,4 +1,5 @@
 """A supervisor under test: starting, asking, killing it, and its books."""
+import functools
 import http.client
 import json
 import os
@@ -20,8 +21,14 @@ QUICK = {"run": {"heartbeat": 300, "start_timeout": 2500, "grace": 400,
 def faults_bin(fault="error"):
     """The directory of a build that has the fault points in it, or None. A
     process that is killed or stalls executes nothing more for a sanitizer to
-    check: for these $SKEP_KILLS_BIN may name a build that is faster."""
-    quick = os.environ.get("SKEP_KILLS_BIN") if "error" not in fault else None
+    check, and a later error (error:3) little that the first one does not: for
+    these $SKEP_KILLS_BIN may name a build that is faster."""
+    quick = None if re.search(r"\berror$", fault) else os.environ.get("SKEP_KILLS_BIN")
+    return _first_with_fault_points(quick)
+
+
+@functools.cache
+def _first_with_fault_points(quick):
     for path in (quick, os.environ.get("SKEP_FAULTS_BIN"),
                  ROOT / "build" / "faults", ROOT / "build" / "dev",
                  ROOT / "build" / "asan"):
