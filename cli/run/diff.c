@@ -7,7 +7,7 @@ static int diff_changes(struct cli *cli, struct run_changes *c, struct err *e)
 	struct difference_view view = {.cli = cli,
 				       .from = {.v = c->from},
 				       .to = {.v = c->to},
-				       .text = cli_flag(cli, "patch")};
+				       .text = difference_wants_patch(cli)};
 
 	return run_changes_list(c, paths, n, difference_print, &view, e);
 }
@@ -28,7 +28,6 @@ const struct command cmd_diff = {
 	.needs = NEEDS_CONTROL_READ,
 	.arguments = ARGUMENTS({"PATH", "show only these paths and what is "
 					"below them"}),
-	.options = OPTIONS(OPT_TURN,
-			   FLAG('p', "patch", "print a unified diff")),
+	.options = OPTIONS(OPT_TURN, OPT_PATCH),
 	.run = diff_run,
 };

@@ -13,7 +13,8 @@ static int show_after(struct cli *cli, const char *states, struct err *e)
 		return -1;
 	if (!strcmp(row.state, "failed"))
 		return try_failed(&row, e);
-	return try_print(cli, &row, e);
+	return try_print(cli, &row, e) || try_print_failures(cli, &row, e) ? -1
+									   : 0;
 }
 
 static int try_drop(struct cli *cli, struct err *e)

@@ -47,7 +47,7 @@ static int try_diff(struct cli *cli, struct err *e)
 	struct experiment_row row;
 	struct trial_row a, b;
 	struct difference_view view = {.cli = cli,
-				       .text = cli_flag(cli, "text")};
+				       .text = difference_wants_patch(cli)};
 	struct side from = {0}, to = {0};
 	int rc;
 
@@ -79,6 +79,6 @@ const struct command cmd_try_diff = {
 					 "prints it"},
 			       {"OTHER", "number of another trial to compare "
 					 "it with (default: the start)"}),
-	.options = OPTIONS(FLAG('u', "text", "print a unified diff")),
+	.options = OPTIONS(OPT_PATCH),
 	.run = try_diff,
 };

@@ -1,5 +1,6 @@
 #include "cli/remote.h"
 #include "cli/try/try_view.h"
+#include "cli/vfs/vfs_merge_cli.h"
 #include "lib/base/text.h"
 
 #include <string.h>
@@ -29,10 +30,9 @@ static int report(struct cli *cli, const struct experiment_row *row,
 	print_conflicts(cli, row);
 	if (cli->out.json)
 		output_object(&cli->out, &experiment_row_shape, row);
-	if (!strcmp(row->state, "done") || !strcmp(row->state, "failed"))
+	if (row->detail)
 		return err_set(e, ERR_CONFLICT, "trial %lld was not merged: %s",
-			       (long long)t->number,
-			       row->detail ? row->detail : row->state);
+			       (long long)t->number, row->detail);
 	output_note(&cli->out, "%lld %s of trial %lld merged into %s:%s",
 		    (long long)row->merged,
 		    text_plural(row->merged, "change", "changes"),
@@ -40,15 +40,27 @@ static int report(struct cli *cli, const struct experiment_row *row,
 	return 0;
 }
 
+static void put_paths(struct cli *cli, const char *option, struct buf *b)
+{
+	const char *const *paths = merge_paths(cli, option);
+
+	json_put_array(b, option);
+	for (; *paths; paths++)
+		json_add_text(b, *paths);
+	json_end_array(b);
+}
+
 static const char *body_of(struct cli *cli, const struct trial_row *t,
 			   bool keep)
 {
-	struct buf b = BUF_MAX(1024);
+	struct buf b = BUF_MAX(8u << 20);
 	const char *text;
 
 	json_begin_object(&b);
 	json_put_int(&b, "trial", t->number);
 	json_put_text(&b, "strategy", cli_option(cli, "strategy"));
+	put_paths(cli, "ours", &b);
+	put_paths(cli, "theirs", &b);
 	json_put_bool(&b, "keep", keep);
 	json_end_object(&b);
 	text = arena_text(&cli->arena, b.p);
@@ -78,16 +90,13 @@ const struct command cmd_try_pick = {
 	.help = "merge the changes of a trial into the starting point",
 	.about = "A path that was changed differently on both sides is a "
 		 "conflict. Conflicts are listed, and nothing is merged unless "
-		 "--strategy is given. Afterwards the forks are deleted, "
+		 "all of them are resolved. Afterwards the forks are deleted, "
 		 "unless --keep is given here or was given to 'skep try'.",
 	.needs = NEEDS_SUPERVISOR,
 	.arguments = ARGUMENTS(TRY_EXPERIMENT,
 			       {"TRIAL", "number of a trial; 'skep try show' "
 					 "prints it"}),
-	.options = OPTIONS(
-		OPTION(WORD, 'X', "strategy", "ours|theirs",
-		       "resolve conflicts with the version of the namespace "
-		       "(ours) or of the trial (theirs)"),
-		FLAG(0, "keep", "keep the forks of all trials")),
+	.options = OPTIONS(OPT_MERGE("the namespace", "the trial"),
+			   FLAG(0, "keep", "keep the forks of all trials")),
 	.run = try_pick,
 };

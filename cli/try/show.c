@@ -10,7 +10,11 @@ static int try_show(struct cli *cli, struct err *e)
 	    try_wait(cli, row.id, "preparing|running|picking|dropping", true,
 		     &row, e))
 		return -1;
-	return try_print(cli, &row, e);
+	if (try_print(cli, &row, e))
+		return -1;
+	/* to show failures is no failure */
+	return try_print_failures(cli, &row, e) && e->code != ERR_FAILED ? -1
+									 : 0;
 }
 
 const struct command cmd_try_show = {

@@ -74,7 +74,7 @@ static int watch(struct cli *cli, const char *id, struct err *e)
 		return -1;
 	if (!strcmp(row.state, "failed"))
 		return try_failed(&row, e);
-	if (try_print(cli, &row, e))
+	if (try_print(cli, &row, e) || try_print_failures(cli, &row, e))
 		return -1;
 	output_note(&cli->out, " ");
 	output_note(&cli->out,

@@ -140,6 +140,55 @@ static int print_trials(struct cli *cli, const char *id, struct err *e)
 	return 0;
 }
 
+#define REASONS_MAX 10
+
+/* Trials that failed for one reason share a line. */
+static void print_reasons(struct cli *cli, const struct trial_row *rows, int n)
+{
+	int printed = 0;
+
+	for (int i = 0; i < n && printed < REASONS_MAX; i++) {
+		struct buf who = BUF_MAX(1 << 20), why = BUF_MAX(1 << 20);
+		bool is_new = rows[i].detail != NULL;
+
+		for (int k = 0; k < n && is_new; k++) {
+			if (!rows[k].detail ||
+			    strcmp(rows[k].detail, rows[i].detail) != 0)
+				continue;
+			is_new = k >= i;
+			buf_addf(&who, "%s%lld", who.n ? ", " : "",
+				 (long long)rows[k].number);
+		}
+		if (is_new) {
+			output_safe(&why, rows[i].detail,
+				    strlen(rows[i].detail), false);
+			output_note(&cli->out, "%strial %s: %s",
+				    printed++ ? "" : "\n", who.p, why.p);
+		}
+		buf_fini(&who);
+		buf_fini(&why);
+	}
+}
+
+int try_print_failures(struct cli *cli, const struct experiment_row *row,
+		       struct err *e)
+{
+	struct trial_list_in in = {row->id};
+	struct trial_row *rows;
+	int n = sql_collect(cli->control, Q_TRIAL_LIST, &in, INT32_MAX, &rows,
+			    &cli->arena, e);
+
+	if (n < 0)
+		return -1;
+	print_reasons(cli, rows, n);
+	if (row->succeeded > 0 || row->done < row->trials)
+		return 0;
+	return err_set(e, ERR_FAILED,
+		       "no trial of %s has succeeded; 'skep logs RUN' prints "
+		       "the output of a run",
+		       row->id);
+}
+
 static void print_head(struct cli *cli, const struct experiment_row *x)
 {
 	struct output *o = &cli->out;

@@ -18,6 +18,10 @@ int try_get_trial(struct cli *cli, const char *id, const char *word,
 /* Prints the experiment and its trials. */
 int try_print(struct cli *cli, const struct experiment_row *row, struct err *e);
 
+/* Prints why trials failed. ERR_FAILED if none has succeeded. */
+int try_print_failures(struct cli *cli, const struct experiment_row *row,
+		       struct err *e);
+
 /* Waits until the experiment has left these states, "a|b|c". On a terminal, a
  * table shows its trials meanwhile. */
 int try_wait(struct cli *cli, const char *id, const char *states, bool live,

@@ -17,11 +17,8 @@ const struct command cmd_vfs_apply = {
 		"directory",
 	.about = "A host file that changed since the namespace first "
 		 "read it is a conflict. Conflicts are listed, and "
-		 "nothing is written unless --strategy is given.",
+		 "nothing is written unless all of them are resolved.",
 	.needs = VFS_NEEDS,
-	.options = OPTIONS(
-		OPTION(WORD, 'X', "strategy", "ours|theirs",
-		       "resolve conflicts with the version of the host "
-		       "directory (ours) or of the namespace (theirs)")),
+	.options = OPTIONS(OPT_MERGE("the host directory", "the namespace")),
 	.run = run_vfs_apply,
 };

@@ -55,8 +55,9 @@ static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 
 static int diff_in(struct cli *cli, struct vfs *v, struct err *e)
 {
-	struct difference_view s = {
-		.cli = cli, .to = {.v = v}, .text = cli_flag(cli, "text")};
+	struct difference_view s = {.cli = cli,
+				    .to = {.v = v},
+				    .text = difference_wants_patch(cli)};
 	int rc;
 
 	if (open_from(cli, v, &s.from, e))
@@ -86,6 +87,6 @@ const struct command cmd_vfs_diff = {
 		{"FROM", "@SNAPSHOT, [:]NAME[@SNAPSHOT], or a host directory "
 			 "(a path with a '/'). The default is the origin of a "
 			 "fork, or the lower directory of the namespace"}),
-	.options = OPTIONS(FLAG('u', "text", "print a unified diff")),
+	.options = OPTIONS(OPT_PATCH),
 	.run = run_vfs_diff,
 };

@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+bool difference_wants_patch(const struct cli *cli)
+{
+	return cli_flag(cli, "patch") || cli_flag(cli, "unified");
+}
+
 #define DELTA(F, S) F(S, text, change) F(S, text, path) F(S, text, text)
 SHAPE_DECLARE(vfs_difference_view, DELTA);
 SHAPE_DEFINE(vfs_difference_view, DELTA);

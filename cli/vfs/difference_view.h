@@ -5,6 +5,13 @@
 #include "vfs/snapshot/diff.h"
 #include "vfs/snapshot/merge.h"
 
+/* As in git, -p and -u mean the same. */
+#define OPT_PATCH                                   \
+	FLAG('p', "patch", "print a unified diff"), \
+		FLAG('u', "unified", "the same as --patch")
+
+bool difference_wants_patch(const struct cli *cli);
+
 /* Prints differences between two trees: a line for each, a unified diff, or
  * objects with --json. */
 struct difference_view {

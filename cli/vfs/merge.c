@@ -16,12 +16,9 @@ const struct command cmd_vfs_merge = {
 	.help = "merge the changes of a fork into its parent",
 	.about = "A path that was changed differently on both sides "
 		 "is a conflict. Conflicts are listed, and nothing is "
-		 "merged unless --strategy is given.",
+		 "merged unless all of them are resolved.",
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS({"NAMESPACE", "AGENT:NAME of the fork"}),
-	.options = OPTIONS(
-		OPTION(WORD, 'X', "strategy", "ours|theirs",
-		       "resolve conflicts with the version of the parent "
-		       "(ours) or of the fork (theirs)")),
+	.options = OPTIONS(OPT_MERGE("the parent", "the fork")),
 	.run = run_vfs_merge,
 };

@@ -101,6 +101,8 @@ void route_experiment_pick(struct api_request *q,
 	struct experiment_choice choice = {.id = http_param(q->http, "id"),
 					   .trial = body->trial,
 					   .strategy = body->strategy,
+					   .ours = body->ours,
+					   .theirs = body->theirs,
 					   .keep = body->keep};
 	struct err e = {0};
 

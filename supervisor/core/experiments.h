@@ -28,8 +28,9 @@ int supervisor_experiment_start(struct supervisor *s,
 struct experiment_choice {
 	const char *id;
 	int64_t trial;
-	const char *strategy; /* ours, theirs, or NULL: refuse conflicts */
-	bool keep;            /* the forks */
+	const char *strategy;      /* ours, theirs, or NULL: refuse conflicts */
+	const char *ours, *theirs; /* JSON lists of paths, or NULL: none */
+	bool keep;                 /* the forks */
 };
 
 int supervisor_experiment_pick(struct supervisor *s,

@@ -74,7 +74,12 @@ static int check_choice(struct supervisor *s, const struct experiment_row *row,
 static int pick(struct supervisor *s, const struct experiment_choice *c,
 		const char *by, struct completion done, struct err *e)
 {
-	struct experiment_pick_in in = {c->id, c->trial, c->strategy, c->keep};
+	struct experiment_pick_in in = {.id = c->id,
+					.trial = c->trial,
+					.strategy = c->strategy,
+					.ours = c->ours ? c->ours : "[]",
+					.theirs = c->theirs ? c->theirs : "[]",
+					.keep = c->keep};
 	struct experiment_row row;
 	struct arena a = {0};
 	int rc = find_experiment(s, c->id, &row, &a, e);

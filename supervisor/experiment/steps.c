@@ -40,6 +40,14 @@ static int set_state(struct supervisor *s, const char *id, const char *from,
 	return sql_exec(s->db, Q_EXPERIMENT_SET_STATE, &in, e) < 0 ? -1 : 0;
 }
 
+static int refuse_pick(struct supervisor *s, const char *id, const char *why,
+		       const char *conflicts, struct err *e)
+{
+	struct experiment_not_picked_in in = {id, why, conflicts};
+
+	return sql_exec(s->db, Q_EXPERIMENT_NOT_PICKED, &in, e) < 0 ? -1 : 0;
+}
+
 /* Starts the step, or fails the experiment if its file cannot be used. */
 static int begin_work(struct experiment_work *w, const char *agent,
 		      const struct experiment_next_row *x, struct err *e)
@@ -60,7 +68,9 @@ static int begin_work(struct experiment_work *w, const char *agent,
 	experiment_work_free(w);
 	if (rc >= 0)
 		return rc ? 0 : -1;
-	return set_state(s, x->id, x->state, "failed", why.text, e);
+	return x->picking != OPT_NONE
+		       ? refuse_pick(s, x->id, why.text, "[]", e)
+		       : set_state(s, x->id, x->state, "failed", why.text, e);
 }
 
 /* --- preparing ------------------------------------------------------------ */
@@ -110,26 +120,33 @@ static int prepare(struct supervisor *s, const struct experiment_next_row *x,
 
 /* --- picking -------------------------------------------------------------- */
 
-/* Without the forks, it becomes `picked` when they are deleted. */
 static int record_picked(struct experiment_work *w, struct err *e)
 {
-	struct experiment_get_in key = {w->experiment};
-	struct experiment_row row;
 	struct experiment_picked_in in = {
 		.id = w->experiment,
-		.state = "done",
-		.detail = w->err.text,
-		.merged = OPT_NONE,
+		.merged = w->count,
 		.conflicts = w->conflicts.n ? w->conflicts.p : "[]"};
 
-	if (sql_get(w->sup->db, Q_EXPERIMENT_GET, &key, &row, &w->mem, e) != 1)
-		return -1;
-	if (w->rc == 0) {
-		in.state = row.pick_keeps ? "picked" : "dropping";
-		in.detail = NULL;
-		in.merged = w->count;
-	}
+	if (w->rc)
+		return refuse_pick(w->sup, w->experiment, w->err.text,
+				   in.conflicts, e);
 	return sql_exec(w->sup->db, Q_EXPERIMENT_PICKED, &in, e) < 0 ? -1 : 0;
+}
+
+/* A JSON list of texts; NULL at the end. */
+static const char *const *read_paths(const char *json, struct arena *a)
+{
+	struct err ignored; /* the request was checked */
+	cJSON *list = json_parse("paths", json, strlen(json), &ignored);
+	int n = cJSON_GetArraySize(list);
+	const char **paths = arena_alloc(a, (size_t)(n + 1) * sizeof *paths);
+
+	for (int i = 0; i < n; i++)
+		paths[i] = arena_text(
+			a, cJSON_GetStringValue(cJSON_GetArrayItem(list, i)));
+	paths[n] = NULL;
+	cJSON_Delete(list);
+	return paths;
 }
 
 /* The file of a fork that is not in the file of the source: 0; 1: it is being
@@ -154,13 +171,15 @@ static int pick(struct supervisor *s, const struct experiment_next_row *x,
 		struct err *e)
 {
 	struct experiment_work *w = experiment_work_new(s, STEP_MERGE);
-	struct trial_get_in key = {x->id, x->picked};
+	struct trial_get_in key = {x->id, x->picking};
 	struct trial_row t;
 	struct err why;
 	int rc;
 
 	w->record = record_picked;
-	w->strategy = arena_text(&w->mem, x->strategy);
+	w->strategy = arena_text(&w->mem, x->picking_strategy);
+	w->ours = read_paths(x->picking_ours, &w->mem);
+	w->theirs = read_paths(x->picking_theirs, &w->mem);
 	if (sql_get(s->db, Q_TRIAL_GET, &key, &t, &w->mem, e) != 1) {
 		experiment_work_free(w);
 		return -1;
@@ -170,7 +189,7 @@ static int pick(struct supervisor *s, const struct experiment_next_row *x,
 	if (rc == 0)
 		return begin_work(w, x->agent, x, e);
 	experiment_work_free(w);
-	return rc > 0 ? 0 : set_state(s, x->id, "picking", "done", why.text, e);
+	return rc > 0 ? 0 : refuse_pick(s, x->id, why.text, "[]", e);
 }
 
 /* --- dropping ------------------------------------------------------------- */

@@ -139,7 +139,10 @@ static int merge_from(struct experiment_work *w, struct sql *db,
 /* If it was merged before skepd was killed, there is nothing left to merge. */
 static int merge(struct experiment_work *w, struct sql *db, struct err *e)
 {
-	struct vfs_merge m = {.report = note_conflict, .arg = w};
+	struct vfs_merge m = {.report = note_conflict,
+			      .arg = w,
+			      .ours = w->ours,
+			      .theirs = w->theirs};
 	int rc;
 
 	if (w->strategy)

@@ -29,6 +29,7 @@ struct experiment_work {
 	int64_t trial;
 	const char *agent, *path; /* of the agent file */
 	const char *source, *snapshot, *fork, *strategy;
+	const char *const *ours, *const *theirs; /* paths; NULL at the end */
 	/* STEP_MERGE: of a fork in the file of another agent, or NULL */
 	const char *fork_agent, *fork_path;
 	bool owns_snapshot;

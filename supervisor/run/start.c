@@ -45,15 +45,37 @@ static const char *object_text(struct claim *c, const cJSON *v)
 	return out;
 }
 
-/* The seed of a trial, for commands. */
-static void add_seed(cJSON *config, const cJSON *options)
+/* For a model: the Responses API has no such parameter. The definition may set
+ * another one, or null for servers that reject it. */
+static void add_seed_of_model(cJSON *config, const cJSON *seed)
+{
+	cJSON *params = cJSON_GetObjectItemCaseSensitive(config, "params");
+	const cJSON *own = cJSON_GetObjectItemCaseSensitive(params, "seed");
+
+	if (!strcmp(json_text(config, "api", "chat"), "responses"))
+		return;
+	if (!params)
+		params = cJSON_AddObjectToObject(config, "params");
+	if (!own)
+		cJSON_AddItemToObject(params, "seed",
+				      cJSON_Duplicate(seed, true));
+	else if (cJSON_IsNull(own))
+		cJSON_DeleteItemFromObjectCaseSensitive(params, "seed");
+}
+
+/* The seed of a trial. */
+static void add_seed(cJSON *config, const char *driver, const cJSON *options)
 {
 	const cJSON *seed = cJSON_GetObjectItemCaseSensitive(options, "seed");
 	cJSON *env = cJSON_GetObjectItemCaseSensitive(config, "env");
 	char text[32];
 
-	if (!cJSON_IsNumber(seed))
+	if (!cJSON_IsNumber(seed) || !strcmp(driver, "script"))
 		return;
+	if (!strcmp(driver, "chat")) {
+		add_seed_of_model(config, seed);
+		return;
+	}
 	if (!env)
 		env = cJSON_AddObjectToObject(config, "env");
 	snprintf(text, sizeof text, "%lld",
@@ -99,8 +121,7 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 		cJSON_AddItemToObject(config, item->string,
 				      cJSON_Duplicate(item, true));
 	}
-	if (!strcmp(c->agent.driver, "exec") || !strcmp(c->agent.driver, "acp"))
-		add_seed(config, options);
+	add_seed(config, c->agent.driver, options);
 	json_add(&b, config);
 	c->config = arena_text(&c->arena, b.p);
 	c->reply = object_text(c, cJSON_GetObjectItem(options, "reply"));

@@ -3,6 +3,7 @@
 #include "lib/base/text.h"
 #include "schema/agent_queries.h"
 #include "vfs/core/vfs.h"
+#include "vfs/snapshot/conflict.h"
 #include "vfs/snapshot/restore.h"
 
 #include <inttypes.h>
@@ -126,16 +127,9 @@ void run_changes_close(struct run_changes *c)
 /* Whether a path is one of n paths or below one. n 0: all are. */
 static bool is_below(const char *const *paths, int n, const char *path)
 {
-	for (int i = 0; i < n; i++) {
-		const char *want = paths[i] + strspn(paths[i], "/");
-		size_t len = strlen(want);
-
-		while (len > 0 && want[len - 1] == '/')
-			len--;
-		if (strncmp(path, want, len) == 0 &&
-		    (len == 0 || path[len] == '\0' || path[len] == '/'))
+	for (int i = 0; i < n; i++)
+		if (place_covers(paths[i], path))
 			return true;
-	}
 	return n == 0;
 }
 

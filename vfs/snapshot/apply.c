@@ -8,6 +8,7 @@
 #include "vfs/core/lower.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
+#include "vfs/snapshot/conflict.h"
 #include "vfs/snapshot/diff_list.h"
 #include "vfs/snapshot/snapshot.h"
 #include "vfs/transfer/transfer.h"
@@ -61,10 +62,7 @@ enum { SKIP, APPLY, CONFLICT }; /* decisions */
 
 static int conflict(struct apply *a, const struct vfs_difference *d)
 {
-	a->m->conflicts++;
-	if (a->m->report)
-		a->m->report(a->m->arg, d, true);
-	return a->m->strategy == VFS_STRATEGY_FORK ? APPLY : CONFLICT;
+	return conflict_decide(a->m, d) == VFS_STRATEGY_FORK ? APPLY : CONFLICT;
 }
 
 /* Below a directory that the host has removed. */
@@ -338,9 +336,11 @@ static int in_conflict(const struct apply *a, struct err *e)
 			       "--strategy",
 			       (long long)a->devices);
 	return err_set(e, ERR_CONFLICT,
-		       "%lld %s changed in %s as well; nothing was applied",
-		       (long long)a->m->conflicts,
-		       text_plural(a->m->conflicts, "path", "paths"),
+		       "%lld %s changed in %s as well, so nothing was "
+		       "applied; " VFS_RESOLVE
+		       " (ours: the host, theirs: the namespace)",
+		       (long long)a->m->unresolved,
+		       text_plural(a->m->unresolved, "path", "paths"),
 		       a->v->base);
 }
 
@@ -384,7 +384,7 @@ static int carry_out(struct apply *a, struct err *e)
 {
 	if (classify_all(a, e))
 		return -1;
-	if (a->m->conflicts && a->m->strategy == VFS_STRATEGY_NONE)
+	if (a->m->unresolved)
 		return in_conflict(a, e);
 	if (keep_moved(a, e))
 		return -1;
@@ -484,7 +484,7 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	int64_t since;
 	int rc;
 
-	m->applied = m->conflicts = 0;
+	m->applied = m->conflicts = m->unresolved = 0;
 	if (!v->base)
 		return err_set(e, ERR_USAGE,
 			       "namespace '%s' has no lower directory",

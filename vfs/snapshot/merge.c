@@ -5,6 +5,7 @@
 #include "vfs/core/fork_fill.h"
 #include "vfs/core/path.h"
 #include "vfs/core/xattr_list.h"
+#include "vfs/snapshot/conflict.h"
 #include "vfs/snapshot/diff_list.h"
 #include "vfs/snapshot/snapshot.h"
 
@@ -196,10 +197,7 @@ static int classify_change(struct plan *p, const struct vfs_difference *d,
 		return 0;
 	if (agreed)
 		return 1;
-	p->m->conflicts++;
-	if (p->m->report)
-		p->m->report(p->m->arg, d, true);
-	return p->m->strategy == VFS_STRATEGY_FORK;
+	return conflict_decide(p->m, d) == VFS_STRATEGY_FORK;
 }
 
 /* Everything is examined before anything is applied. */
@@ -210,11 +208,12 @@ static int carry_out(struct plan *p, struct err *e)
 		if (p->d.decision[i] < 0)
 			return -1;
 	}
-	if (p->m->conflicts && p->m->strategy == VFS_STRATEGY_NONE)
+	if (p->m->unresolved)
 		return err_set(e, ERR_CONFLICT,
-			       "%lld paths changed on both sides; nothing was "
-			       "merged",
-			       (long long)p->m->conflicts);
+			       "%lld %s changed on both sides, so nothing was "
+			       "merged; " VFS_RESOLVE,
+			       (long long)p->m->unresolved,
+			       text_plural(p->m->unresolved, "path", "paths"));
 	for (size_t i = 0; i < p->d.n; i++) {
 		if (!p->d.decision[i])
 			continue;
@@ -289,7 +288,7 @@ static int open_base(struct vfs *fork, struct vfs *base, struct plan *p,
 {
 	struct vfs_snap_find_row point;
 
-	p->m->applied = p->m->conflicts = 0;
+	p->m->applied = p->m->conflicts = p->m->unresolved = 0;
 	if (fork->snap)
 		return err_set(e, ERR_READONLY, "a snapshot cannot be merged");
 	if (snapshot_find(fork, VFS_FORK_POINT, &point, e))

@@ -22,17 +22,25 @@ struct vfs;
 
 enum vfs_strategy { VFS_STRATEGY_NONE, VFS_STRATEGY_PARENT, VFS_STRATEGY_FORK };
 
+/* What an error about conflicts tells the user to do. */
+#define VFS_RESOLVE                                                           \
+	"--strategy ours or theirs decides for all of them, --ours PATH and " \
+	"--theirs PATH for one"
+
 struct vfs_merge {
 	enum vfs_strategy strategy;
+	/* Paths, and what is below them, for which one side wins, whatever
+	 * `strategy` is; each list ends with NULL and may be NULL. */
+	const char *const *ours, *const *theirs;
 	/* Called for each path that was applied, or is in conflict; may be
 	 * NULL. */
 	void (*report)(void *arg, const struct vfs_difference *d,
 		       bool conflict);
 	void *arg;
-	int64_t applied, conflicts; /* out */
+	int64_t applied, conflicts, unresolved; /* out */
 };
 
-/* ERR_CONFLICT if there are conflicts and `strategy` does not resolve them. */
+/* ERR_CONFLICT if neither the paths nor `strategy` resolve all conflicts. */
 int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e);
 int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e);
 

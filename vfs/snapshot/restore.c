@@ -5,6 +5,7 @@
 #include "vfs/core/lower.h"
 #include "vfs/core/path.h"
 #include "vfs/core/xattr_list.h"
+#include "vfs/snapshot/conflict.h"
 #include "vfs/snapshot/diff_list.h"
 #include "vfs/snapshot/snapshot.h"
 
@@ -268,10 +269,7 @@ static int classify(struct work *w, const struct vfs_difference *d,
 			   : diff_source_same_at(&to, &live, d->path, e);
 	if (untouched || agreed)
 		return untouched < 0 || agreed < 0 ? -1 : untouched;
-	w->r->m.conflicts++;
-	if (w->r->m.report)
-		w->r->m.report(w->r->m.arg, d, true);
-	return w->r->m.strategy == VFS_STRATEGY_FORK;
+	return conflict_decide(&w->r->m, d) == VFS_STRATEGY_FORK;
 }
 
 static int classify_all(struct work *w, struct err *e)
@@ -281,7 +279,7 @@ static int classify_all(struct work *w, struct err *e)
 		if (w->d.decision[i] < 0)
 			return -1;
 	}
-	if (!w->r->m.conflicts || w->r->m.strategy != VFS_STRATEGY_NONE)
+	if (!w->r->m.unresolved)
 		return 0;
 	return err_set(
 		e, ERR_CONFLICT,
@@ -351,7 +349,7 @@ int vfs_restore(struct vfs *v, struct vfs_restore *r, struct err *e)
 {
 	int rc;
 
-	r->m.applied = r->m.conflicts = 0;
+	r->m.applied = r->m.conflicts = r->m.unresolved = 0;
 	sql_bulk_begin(v->db);
 	rc = tx_many(v, restore_whole, &r, e);
 	sql_bulk_end(v->db);

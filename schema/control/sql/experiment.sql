@@ -42,17 +42,24 @@ UPDATE experiment SET state = :to_state, detail = :detail, is_working = 0
 -- query experiment_set_working (id text, is_working bool)
 UPDATE experiment SET is_working = :is_working WHERE id = :id;
 
--- query experiment_pick (id text, trial i64, strategy text, keep bool)
-UPDATE experiment SET state = 'picking', detail = NULL, picked = :trial,
-  strategy = :strategy, pick_keeps = :keep OR keeps_forks, conflicts = '[]',
-  merged = NULL
+-- query experiment_pick (id text, trial i64, strategy text, ours json, theirs json,
+--   keep bool)
+UPDATE experiment SET state = 'picking', detail = NULL, picking = :trial,
+  picking_strategy = :strategy, picking_ours = :ours, picking_theirs = :theirs,
+  pick_keeps = :keep OR keeps_forks, conflicts = '[]'
  WHERE id = :id;
 
--- query experiment_picked (id text, state text, detail text, merged opt,
---   conflicts json)
-UPDATE experiment SET state = :state, detail = :detail, merged = :merged,
-  conflicts = :conflicts, is_working = 0,
-  picked = CASE WHEN :state = 'done' THEN NULL ELSE picked END
+-- query experiment_picked (id text, merged i64, conflicts json)
+-- Without the forks, it becomes `picked` when they are deleted.
+UPDATE experiment SET state = iif(pick_keeps, 'picked', 'dropping'),
+  picked = picking, strategy = picking_strategy, merged = :merged,
+  conflicts = :conflicts, picking = NULL, detail = NULL, is_working = 0
+ WHERE id = :id AND state = 'picking';
+
+-- query experiment_not_picked (id text, detail text, conflicts json)
+-- An earlier choice stays.
+UPDATE experiment SET state = iif(picked IS NULL, 'done', 'picked'),
+  conflicts = :conflicts, picking = NULL, detail = :detail, is_working = 0
  WHERE id = :id AND state = 'picking';
 
 -- query experiment_end (id text, now time)
@@ -62,9 +69,11 @@ UPDATE experiment SET state = 'done', ended_at = :now
    AND NOT EXISTS (SELECT 1 FROM trial WHERE experiment = :id AND state <> 'done');
 
 -- query experiment_next -> (id text, agent text, source text, snapshot text,
---   owns_snapshot bool, state text, picked opt, strategy text)
+--   owns_snapshot bool, state text, picked opt, picking opt, picking_strategy text,
+--   picking_ours json, picking_theirs json)
 -- Those with a step that no thread carries out yet.
-SELECT id, agent, source, snapshot, owns_snapshot, state, picked, strategy
+SELECT id, agent, source, snapshot, owns_snapshot, state, picked, picking,
+       picking_strategy, picking_ours, picking_theirs
   FROM experiment INDEXED BY experiment_due
  WHERE state IN ('preparing','picking','dropping') AND is_working = 0
  ORDER BY id LIMIT 100;

@@ -5,7 +5,9 @@ import itertools
 import json
 import statistics
 
+import chat_mock
 import lib
+import workspace_lib
 from skepd_lib import Refused, host
 
 OPEN = ("preparing", "running", "picking", "dropping")
@@ -76,7 +78,9 @@ def test_the_command_starts_compares_and_picks(home):
     assert home.skep("logs", rows[2]["check_run"]).out.count("seed 3") == 1
     assert home.skep("try", "diff", exp, "3").out == "A answer\nD old\n"
     assert home.skep("try", "diff", exp, "1", "3").out == "M answer\n"
-    assert "-seed 1\n+seed 3\n" in home.skep("try", "diff", exp, "1", "3", "-u").out
+    for flag in "-u", "-p":
+        assert "-seed 1\n+seed 3\n" in home.skep("try", "diff", exp, "1", "3", flag).out
+        assert "+seed 3\n" in home.skep("diff", rows[2]["run"], flag).out
     assert cat(home, "old") == "old\n"
     out = home.skep("try", "pick", exp, "3").out
     assert "2 changes of trial 3 merged into bot:main" in out, out
@@ -97,6 +101,8 @@ def test_a_change_of_the_source_is_a_conflict_until_a_strategy_is_given(home):
     wait(h, exp, "done")
     r = home.skep("try", "pick", exp, "2", code=65)
     assert "both  (conflict)" in r.out and "trial 2 was not merged" in r.err, r
+    assert "1 path changed on both sides" in r.err, r.err
+    assert "--strategy" in r.err and "--theirs PATH" in r.err, r.err
     assert cat(home, "both") == "mine\n" and cat(home, "new") == ""
     assert len(names(home)) == 3
     home.skep("try", "pick", exp, "2", "-X", "ours", "--keep")
@@ -105,6 +111,73 @@ def test_a_change_of_the_source_is_a_conflict_until_a_strategy_is_given(home):
     home.skep("try", "pick", exp, "1", "--strategy", "theirs")
     assert cat(home, "both") == "1\n"
     assert names(home) == ["main"]
+    h.down()
+
+
+def test_conflicts_are_resolved_for_single_paths(home):
+    h = start(home, "for f in both d/deep old; do echo $SKEP_SEED > $f; done")
+    exp = begin(h, runs=1)
+    wait(h, exp, "done")
+    for path in "both", "d/deep", "old":
+        home.skep("vfs", "put", "bot", path, input="mine\n")
+    r = home.skep("try", "pick", exp, "1", "--theirs", "d", "--ours", "both", code=65)
+    assert r.out.count("(conflict)") == 3 and "1 path changed" in r.err, r.err
+    assert cat(home, "d/deep") == "mine\n"
+    h.call("POST", "/v1/experiments/%s/pick" % exp, {
+        "trial": 1, "theirs": ["/d/"], "ours": ["both", "old"], "keep": True})
+    wait(h, exp, "picked")
+    assert [cat(home, p) for p in ("both", "d/deep", "old")] == [
+        "mine\n", "1\n", "mine\n"]
+    h.down()
+
+
+def test_a_merge_that_fails_keeps_the_record_of_the_earlier_one(home):
+    h = start(home, "echo $SKEP_SEED > both")
+    exp = begin(h, runs=2)
+    wait(h, exp, "done")
+    home.skep("try", "pick", exp, "1", "--keep")
+    before = wait(h, exp, "picked")
+    assert (before["picked"], before["merged"]) == (1, 1), before
+    home.skep("try", "pick", exp, "2", code=65)
+    after = wait(h, exp, "picked")
+    assert "changed on both sides" in after.pop("detail"), after
+    assert after.pop("conflicts") == ["both"], after
+    assert after == {k: v for k, v in before.items()
+                     if k not in ("detail", "conflicts")} | {
+                         "pick_keeps": False}, after
+    home.skep("try", "pick", exp, "2", "-X", "theirs")
+    row = wait(h, exp, "picked")
+    assert (row["picked"], row["detail"], row["strategy"]) == (2, None, "theirs"), row
+    assert cat(home, "both") == "2\n"
+    h.down()
+
+
+def test_an_experiment_whose_runs_all_fail_says_why_and_fails(home):
+    h = start(home, 'test "$SKEP_SEED" = 3 && exit 4; exit 3')
+    (home.dir / "m.json").write_text(json.dumps({"prompts": ["a", "b"], "runs": 3}))
+    r = home.skep("try", "bot", "--matrix", home.dir / "m.json", code=1)
+    assert "trial 1, 2, 3, 4: the command ended with code 3" in r.out, r.out
+    assert "trial 5, 6: the command ended with code 4" in r.out, r.out
+    assert "no trial of exp_" in r.err and "skep logs" in r.err, r.err
+    exp = r.out.split(":")[0]
+    assert "code 3" in home.skep("try", "show", exp).out
+    home.skep("try", "resume", exp, code=1)
+    h.down()
+
+
+def test_the_seed_of_a_trial_reaches_the_model(home):
+    h = host(home)
+    mock = workspace_lib.chat_agent(h, home, replies=[chat_mock.text("done")])
+    for config, seeds in (({}, [5, 6]), ({"params": {"seed": 1, "top_p": 1}}, [1, 1]),
+                          ({"params": {"seed": None}}, [None, None]),
+                          ({"api": "responses"}, [None, None])):
+        mock.asked.clear()
+        exp = begin(h, runs=2, seed=5, variants=[
+            {"agent": "bot", "prompt": "go", "config": config}])
+        wait(h, exp, "done")
+        asked = sorted([body.get("seed") for _, _, body in mock.asked], key=str)
+        assert asked == seeds, (config, asked)
+        assert seeds[0] or all("seed" not in body for _, _, body in mock.asked)
     h.down()
 
 

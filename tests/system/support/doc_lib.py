@@ -166,10 +166,15 @@ class Ids:
     def use(self, text):
         return ID.sub(lambda m: self.real.get(m[0], m[0]), text)
 
+    def show(self, text):
+        """The way back: the ids of the document."""
+        shown = {b: a for a, b in self.real.items()}
+        return ID.sub(lambda m: shown.get(m[0], m[0]), text).rstrip()
 
-def update(path, lines, wrong):
+
+def update(path, lines, wrong, ids):
     for command, said in reversed(wrong):
-        lines[command.first:command.last] = said
+        lines[command.first:command.last] = map(ids.show, said)
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -196,6 +201,6 @@ def check(home, document, also=()):
                    *difflib.unified_diff(have, got, "the document", "the command",
                                          lineterm="", n=1)]
     if wrong and os.environ.get("SKEP_UPDATE_DOCS") == "1":
-        update(path, lines, wrong)
+        update(path, lines, wrong, ids)
         return
     assert not wrong, "\n" + "\n".join(report)

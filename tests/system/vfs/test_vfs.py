@@ -97,7 +97,7 @@ def test_forks_snapshots_and_merges(home):
     assert home.skep("vfs", "diff", ":twin", "a:main").out == ""
     assert "twin" in home.skep("namespace", "ls", "-q").out.split()
     home.skep("vfs", "put", "a:twin", "f", input="1\ntwo\n3\n")
-    output = home.skep("vfs", "diff", "a:twin", "--text").out
+    output = home.skep("vfs", "diff", "a:twin", "--patch").out
     assert "-2\n+two\n" in output
     home.skep("vfs", "put", "a", "f", input="parent\n")
     home.refused(65, "vfs", "merge", "a:twin")

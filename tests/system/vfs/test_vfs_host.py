@@ -178,7 +178,7 @@ def test_a_host_directory_that_is_removed_unseen_is_left_removed(home):
         home.skep("vfs", *words)
     assert diff(home, "a:w") == ["U d"], diff(home, "a:w")
     assert "removed from the host" in home.skep("vfs", "diff", "a:w",
-                                                "--text").out
+                                                "--patch").out
     home.skep("vfs", "apply", "a:w")
     assert not (base / "d").exists()
     assert diff(home, "a:w") == []
@@ -310,7 +310,7 @@ def test_a_file_that_the_host_adds_later_is_no_deletion(home):
     (base / "dir").mkdir()
     (base / "dir" / "in").write_text("x")
     assert diff(home, "a:w") == before
-    assert "later" not in home.skep("vfs", "diff", "a:w", "--text").out
+    assert "later" not in home.skep("vfs", "diff", "a:w", "--patch").out
     name = sorted(p.name for p in base.iterdir() if p.is_file() and p.name != "later")[0]
     home.skep("vfs", "rm", "a:w", name)
     assert diff(home, "a:w") == sorted(before + ["D " + name])
