@@ -197,6 +197,41 @@ static cJSON *parse_message(const struct line *line)
 	return v;
 }
 
+static int fail_call(struct rpc *r, const char *id, const char *why,
+		     struct err *e)
+{
+	cJSON *error = cJSON_CreateObject();
+	cJSON *v = json_parse("id", id, strlen(id), e);
+	int rc;
+
+	cJSON_AddNumberToObject(error, "code", RPC_REQUEST);
+	cJSON_AddStringToObject(error, "message", why);
+	rc = take_reply(r, rpc_id_number(v), NULL, error, e);
+	cJSON_Delete(v);
+	cJSON_Delete(error);
+	return rc;
+}
+
+/* A piece of a message over the limit. */
+static int take_piece(struct rpc *r, const struct line *line, struct err *e)
+{
+	struct buf why = BUF_MAX(128);
+	const char *id;
+	int rc = 0;
+
+	if (line->first)
+		r->scan = (struct rpc_scan){0};
+	rpc_scan_add(&r->scan, line->p, line->n);
+	id = line->last ? rpc_scan_id(&r->scan) : NULL;
+	buf_addf(&why, "the message is longer than %u bytes", RPC_LINE_MAX);
+	if (id && r->scan.has_method)
+		rpc_refuse(r, id, RPC_REQUEST, why.p);
+	else if (id)
+		rc = fail_call(r, id, why.p, e);
+	buf_fini(&why);
+	return rc;
+}
+
 static int take_line(void *arg, const struct line *line, struct err *e)
 {
 	struct rpc *r = arg;
@@ -204,7 +239,9 @@ static int take_line(void *arg, const struct line *line, struct err *e)
 	cJSON *v = NULL;
 	int rc = 0;
 
-	if (line->whole && line->n > 0 && strchr("{[", line->p[0]))
+	if (!line->whole)
+		rc = take_piece(r, line, e);
+	else if (line->n > 0 && strchr("{[", line->p[0]))
 		v = parse_message(line);
 	if (v)
 		rc = take_value(r, v, &known, e);

@@ -3,6 +3,7 @@
 
 #include "lib/json/json.h"
 #include "lib/json/lines.h"
+#include "lib/json/rpc_scan.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@
  * It writes strictly and reads leniently: a request with an unknown method gets
  * -32601 (such a notification is ignored), unknown members are ignored, the id
  * of a reply may be a string, and a line that is not JSON-RPC goes to `noise`.
+ * A message over RPC_LINE_MAX goes there in pieces; its sender gets an error, or
+ * the call that it replies to fails.
  * A function that returns -1 ends rpc_feed with its error, for failures that
  * the owner cannot handle.
  */
@@ -63,7 +66,8 @@ struct rpc {
 	int (*noise)(struct rpc *r, const char *p, size_t n, struct err *e);
 	struct buf *out; /* borrowed */
 	struct lines lines;
-	int64_t last; /* id */
+	struct rpc_scan scan; /* of a message over the limit */
+	int64_t last;         /* id */
 	struct {
 		int64_t id; /* 0: free */
 		rpc_then *then;

@@ -21,6 +21,7 @@ static int pass_line(struct lines *l, bool last, line_handler *handle,
 		.p = l->part.p,
 		.n = l->part.n,
 		.whole = last && !l->inside,
+		.first = !l->inside,
 		.last = last,
 	};
 	int rc = handle(arg, &line, e);

@@ -20,6 +20,7 @@ struct line {
 	const char *p; /* without its newline */
 	size_t n;
 	bool whole; /* the complete line, not a piece of a longer one */
+	bool first; /* the line begins here */
 	bool last;  /* the line ends here */
 };
 

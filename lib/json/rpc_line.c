@@ -14,7 +14,7 @@ static int bad(struct rpc_line *r, struct err *e, const char *why)
 	return err_set(e, ERR_INVALID, "%s", why);
 }
 
-static int64_t id_number(const cJSON *id)
+int64_t rpc_id_number(const cJSON *id)
 {
 	struct err ignored;
 	int64_t n;
@@ -37,7 +37,7 @@ void rpc_message_of(struct rpc_message *m, const cJSON *v)
 		.result = cJSON_GetObjectItemCaseSensitive(v, "result"),
 		.error = cJSON_GetObjectItemCaseSensitive(v, "error"),
 	};
-	m->number = id_number(m->id);
+	m->number = rpc_id_number(m->id);
 }
 
 static bool read_id(struct rpc_line *r, const cJSON *id)

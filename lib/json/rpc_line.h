@@ -14,6 +14,7 @@ struct rpc_message {
 	int64_t number; /* the id as a number; -1 if it is none */
 };
 
+int64_t rpc_id_number(const cJSON *id); /* -1: it is none */
 void rpc_message_of(struct rpc_message *m, const cJSON *v);
 
 /* One line of JSON-RPC 2.0, parsed and checked. A pure function, so that it can be

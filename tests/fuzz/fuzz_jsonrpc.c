@@ -51,6 +51,28 @@ static int check_message_line(void *arg, const struct line *line, struct err *e)
 	return 0;
 }
 
+/* The id of a long message is the one that the parser finds. An escaped key
+ * would hide it, and a key that is repeated is read twice. */
+static void check_scan(const char *p, size_t n)
+{
+	struct rpc_scan s = {0};
+	struct err ignored;
+	cJSON *v, *id, *found;
+
+	rpc_scan_add(&s, p, n / 3);
+	rpc_scan_add(&s, p + n / 3, n - n / 3);
+	v = json_parse_object("line", p, n, &ignored);
+	id = cJSON_GetObjectItemCaseSensitive(v, "id");
+	if (v && !memchr(p, '\\', n) && n < RPC_ID_MAX) {
+		found = rpc_scan_id(&s) ? cJSON_Parse(rpc_scan_id(&s)) : NULL;
+		require(found ? cJSON_Compare(id, found, true)
+			      : !cJSON_IsString(id) && !cJSON_IsNumber(id));
+		require(!json_text(v, "method", NULL) || s.has_method);
+		cJSON_Delete(found);
+	}
+	cJSON_Delete(v);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct rpc_method methods[] = {
@@ -62,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rpc r;
 	struct err e;
 
+	check_scan((const char *)data, size);
 	rpc_init(&r, methods, 2, &out, &h);
 	require(rpc_call(&r, "initialize", "{}", take_reply, &e) == 0);
 	require(rpc_call(&r, "session/new", "{}", take_reply, &e) == 0);

@@ -44,6 +44,16 @@ class Server:
         return got["content"][0]["text"]
 
 
+def test_a_call_over_the_limit_is_refused_and_the_next_one_served(home):
+    s = Server(home)
+    got = s.ask("tools/call", name="write_file",
+                arguments={"path": "big", "content": "x" * (17 << 20)})
+    assert "longer than 16777216 bytes" in got["error"]["message"], got
+    assert not (s.root / "big").exists()
+    s.ok("write_file", path="small", content="x")
+    assert (s.root / "small").read_text() == "x"
+
+
 def test_a_client_learns_what_there_is(home):
     s = Server(home)
     hello = s.ask("initialize", protocolVersion="2024-11-05", capabilities={},

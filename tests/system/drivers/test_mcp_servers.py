@@ -74,6 +74,19 @@ def test_long_results_and_errors_are_whole_or_say_what_is_missing(home):
     finish(d)
 
 
+def test_a_result_over_the_limit_fails_the_call_at_once(home):
+    """An escaped letter has six bytes, a message at most 16 MiB."""
+    m = Mock(home, calls(("s__long", {"n": 3_000_000, "fails": False}),
+                         ("s__echo", {"text": "still here"})), text("done"))
+    d = chat(home, m, config={"mcp_servers": {"s": server()}})
+    assert run(d)["state"] == "succeeded"
+    r = m.results()
+    assert "the MCP server s: the message is longer than 16777216" in r[0], r[0][:200]
+    assert r[1].startswith("still here"), r[1]
+    assert [p[1] for p in parts(home, "a", "tool")] == ["error", "done"]
+    finish(d)
+
+
 def test_permissions_hold_for_their_tools(home):
     m = Mock(home, calls(("s__echo", {"text": "x"}),
                          ("s__touch_file", {"path": "made"})), text("done"))

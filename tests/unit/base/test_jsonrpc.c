@@ -180,6 +180,100 @@ static void a_text_with_a_nul_is_not_lost(void **state)
 	end_side(&s);
 }
 
+static void feed_long(struct side *s, const char *before, const char *after)
+{
+	static char much[1 << 20];
+	struct err e;
+
+	memset(much, 'x', sizeof much);
+	feed(s, before);
+	for (size_t n = 0; n <= RPC_LINE_MAX; n += sizeof much)
+		assert_int_equal(rpc_feed(&s->rpc, much, sizeof much, &e), 0);
+	feed(s, after);
+}
+
+/* As the SDK of MCP writes it: the id comes last. */
+static void a_request_over_the_limit_is_refused_under_its_id(void **state)
+{
+	struct side s;
+
+	(void)state;
+	begin_side(&s);
+	feed_long(
+		&s,
+		"{\"method\":\"echo\",\"params\":{\"x\":\"a\\\",\\\"id\\\":1 ",
+		"\",\"id\":3,\"l\":[{\"id\":4}]},\"jsonrpc\":\"2.0\", \"id\" "
+		": \"b,}\\\"\"}\n");
+	assert_non_null(strstr(s.out.p, "\"id\":\"b,}\\\"\","));
+	assert_non_null(strstr(s.out.p, "\"error\":{\"code\":-32600"));
+	assert_non_null(strstr(s.out.p, "longer than 16777216 bytes"));
+	assert_true(s.noises > 1);
+	buf_clear(&s.out);
+	feed(&s, "{\"id\":8,\"method\":\"echo\",\"params\":[]}\n");
+	assert_non_null(strstr(s.out.p, "\"id\":8,\"result\":[]"));
+	end_side(&s);
+}
+
+static void a_reply_over_the_limit_fails_its_call(void **state)
+{
+	struct side s;
+	struct err e;
+
+	(void)state;
+	begin_side(&s);
+	assert_int_equal(rpc_call(&s.rpc, "m", "{}", replied, &e), 0);
+	feed_long(&s, "{\"jsonrpc\":\"2.0\",\"result\":{\"x\":\"",
+		  "\"},\"id\":\"1\"}\n");
+	assert_int_equal(s.replies, 1);
+	assert_int_equal(s.code, RPC_REQUEST);
+	end_side(&s);
+}
+
+static void the_id_of_a_long_message_is_found(void **state)
+{
+	static const struct {
+		const char *text, *id;
+		bool has_method;
+	} cases[] = {
+		{"{\"id\":7,\"method\":\"m\",\"params\":{\"id\":9}}", "7",
+		 true},
+		{"{\"result\":[{\"method\":1}],\"id\":\"a b\"}", "\"a b\"",
+		 false},
+		{"{\"id\":1,\"id\":2}", "1", false},
+		{"no JSON \"id\":1,\"method\":\"m\" ", NULL, false},
+		{"{\"id\":[1],\"method\":\"m\"}", NULL, true},
+		{"{\"id\":nil,\"method\":\"m\"}", NULL, true},
+		{"[{\"id\":1,\"method\":\"m\"}]", NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct rpc_scan s = {0};
+		const char *id;
+
+		for (const char *p = cases[i].text; *p; p++)
+			rpc_scan_add(&s, p, 1);
+		id = rpc_scan_id(&s);
+		assert_int_equal(id != NULL, cases[i].id != NULL);
+		if (id)
+			assert_string_equal(id, cases[i].id);
+		assert_int_equal(s.has_method, cases[i].has_method);
+	}
+}
+
+/* The id is the long one. */
+static void a_long_line_without_an_id_is_noise(void **state)
+{
+	struct side s;
+
+	(void)state;
+	begin_side(&s);
+	feed_long(&s, "{\"method\":\"m\",\"id\":\"", "\"}\n");
+	assert_int_equal(s.out.n, 0);
+	assert_true(s.noises > 1);
+	end_side(&s);
+}
+
 static void a_failure_of_the_owner_ends_the_feed(void **state)
 {
 	static const char text[] = "{\"id\":1,\"method\":\"fatal\"}\n";
@@ -203,6 +297,11 @@ int main(void)
 		cmocka_unit_test(what_is_no_message_is_noise),
 		cmocka_unit_test(messages_come_in_any_pieces_and_batches),
 		cmocka_unit_test(a_text_with_a_nul_is_not_lost),
+		cmocka_unit_test(
+			a_request_over_the_limit_is_refused_under_its_id),
+		cmocka_unit_test(a_reply_over_the_limit_fails_its_call),
+		cmocka_unit_test(the_id_of_a_long_message_is_found),
+		cmocka_unit_test(a_long_line_without_an_id_is_noise),
 		cmocka_unit_test(a_failure_of_the_owner_ends_the_feed),
 	};
 

@@ -74,7 +74,11 @@ static void a_long_line_comes_in_pieces(void **state)
 
 static struct exec_line meaning(const char *text, struct arena *a)
 {
-	struct line line = {text, strlen(text), true, true};
+	struct line line = {.p = text,
+			    .n = strlen(text),
+			    .whole = true,
+			    .first = true,
+			    .last = true};
 	struct exec_line x;
 
 	exec_line(&line, "output", "run_1", a, &x);
