@@ -4,6 +4,7 @@
 
 #define FIRST     8   /* requests in sequence before the server moves */
 #define AGAIN     64  /* requests until the next check: the client may move */
+#define APART     16  /* requests after a removal */
 #define AGAIN_MAX 256 /* while it stays: a check costs as much as a request */
 
 static void start_again(struct placement *p)
@@ -59,10 +60,29 @@ static void use_cpu_of(struct placement *p, pid_t client)
 	}
 }
 
+void placement_apart(struct placement *p)
+{
+	use_all(p);
+	p->apart = APART;
+	p->unknown = true;
+}
+
+static void end_apart(struct placement *p)
+{
+	p->apart = 0;
+	p->unknown = false;
+	start_again(p);
+}
+
 void placement_request(struct placement *p, pid_t client, bool parallel)
 {
 	if (client == 0)
 		return;
+	if (p->apart > 0) {
+		if (--p->apart == 0)
+			end_apart(p);
+		return;
+	}
 	if (parallel || client != p->client) {
 		p->client = client;
 		start_again(p);
@@ -74,5 +94,7 @@ void placement_request(struct placement *p, pid_t client, bool parallel)
 
 void placement_idle(struct placement *p)
 {
+	if (p->apart > 0)
+		end_apart(p);
 	start_again(p);
 }

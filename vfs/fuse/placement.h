@@ -20,6 +20,7 @@ struct placement {
 	unsigned requests; /* of that thread, in sequence */
 	unsigned check_at; /* the request with which it is located again */
 	unsigned interval; /* from then to the next such request */
+	unsigned apart;    /* so many more requests are served elsewhere */
 	bool unknown;      /* the client's processor, or it cannot be used */
 };
 
@@ -27,6 +28,10 @@ void placement_init(struct placement *p); /* of the calling thread */
 /* A request was received: of which thread (0: of the kernel itself), and
  * whether others are under way at the same time. */
 void placement_request(struct placement *p, pid_t client, bool parallel);
+/* The request leaves work that the client does not wait for: after a removal the
+ * kernel forgets the node, and its rows are deleted. The client goes on
+ * meanwhile, so another processor is better, for this and the next requests. */
+void placement_apart(struct placement *p);
 /* No request has come for a while. */
 void placement_idle(struct placement *p);
 

@@ -78,6 +78,13 @@ bool server_took_more(const struct server *s)
 	       (in->opcode == FUSE_READ || in->opcode == FUSE_WRITE);
 }
 
+bool server_took_removal(const struct server *s)
+{
+	const struct fuse_in_header *in = s->request.mem;
+
+	return in->opcode == FUSE_UNLINK || in->opcode == FUSE_RMDIR;
+}
+
 bool server_took_parallel(const struct server *s)
 {
 	const struct fuse_in_header *in = s->request.mem;

@@ -38,6 +38,7 @@ pid_t server_client(const struct server *s); /* 0: the kernel itself */
 /* More of the file that the last request read or wrote. The kernel reads ahead
  * and writes back, so the client may work meanwhile. */
 bool server_took_more(const struct server *s);
+bool server_took_removal(const struct server *s); /* of a name */
 /* After a request that was there at once: whether its client did not wait for
  * the reply to the request before it. It is another thread, or the kernel reads
  * ahead. */

@@ -156,6 +156,8 @@ static void serve_requests(struct mnt *m, struct server *s)
 			busy_poll_hit(&spins);
 			placement_request(&s->placement, server_client(s),
 					  parallel || server_took_more(s));
+			if (server_took_removal(s))
+				placement_apart(&s->placement);
 			get_help(m, s, parallel, &waited);
 			server_answer(s);
 		} else {

@@ -188,6 +188,30 @@ static void requests_of_the_kernel_change_nothing(void **state)
 	client_end(client);
 }
 
+static void a_removal_is_served_on_any_processor(void **state)
+{
+	struct placement p;
+	pid_t client = client_on(sched_getcpu());
+
+	(void)state;
+	placement_init(&p);
+	send_requests(&p, client, MANY);
+	assert_on(p.cpu);
+	for (int i = 0; i < 3 * MANY; i++) {
+		send_requests(&p, client, 1);
+		placement_apart(&p);
+		assert_true(p.unknown);
+		assert_anywhere();
+	}
+	send_requests(&p, client, 2 * MANY); /* no removals any more */
+	assert_false(p.unknown);
+	assert_on(p.cpu);
+	placement_apart(&p);
+	placement_idle(&p);
+	assert_false(p.unknown);
+	client_end(client);
+}
+
 static void a_client_that_cannot_be_found_is_reported(void **state)
 {
 	struct placement p;
@@ -214,6 +238,7 @@ int main(void)
 		T(several_clients_leave_the_server_free),
 		T(requests_at_once_leave_the_server_free),
 		T(requests_of_the_kernel_change_nothing),
+		T(a_removal_is_served_on_any_processor),
 		T(a_client_that_cannot_be_found_is_reported),
 	};
 
