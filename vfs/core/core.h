@@ -166,6 +166,11 @@ int journal_times(struct vfs *v, const struct node *n,
 		  struct err *e); /* part of the change before, if of n */
 
 int quota_recount(struct vfs *v, struct err *e);
+int quota_write(struct vfs *v, struct err *e); /* the usage, if it changed */
+/* A fork gets the quota and the usage of its parent: those of the snapshot, or
+ * with snap 0 the current ones. */
+int quota_inherit(struct vfs *parent, int64_t snap, struct vfs *fork,
+		  struct err *e);
 int ns_add_root(struct vfs *v, struct err *e);
 int ns_check_free(struct sql *db, const char *name, struct err *e);
 /* vfs_destroy, also of a hidden one. */

@@ -238,6 +238,41 @@ int quota_recount(struct vfs *v, struct err *e)
 	return count_usage(v, &v->usage, e);
 }
 
+int quota_write(struct vfs *v, struct err *e)
+{
+	struct vfs_ns_use_in use = {v->ns, v->usage.bytes, v->usage.files};
+
+	if (!v->usage_changed)
+		return 0;
+	v->usage_changed = false;
+	return sql_exec(v->db, Q_VFS_NS_USE, &use, e) < 0 ? -1 : 0;
+}
+
+int quota_inherit(struct vfs *parent, int64_t snap, struct vfs *fork,
+		  struct err *e)
+{
+	struct vfs_quota_of_in in = {parent->ns, snap};
+	struct vfs_quota_of_row has;
+	struct vfs_usage used;
+	int found = quota_write(parent, e) ? -1
+					   : sql_get(parent->db, Q_VFS_QUOTA_OF,
+						     &in, &has, NULL, e);
+
+	if (found <= 0)
+		return found;
+	used = (struct vfs_usage){.bytes = has.bytes, .files = has.files};
+	/* the snapshot is older than the quota */
+	if (has.bytes == OPT_NONE && count_usage(fork, &used, e))
+		return -1;
+	return sql_exec(fork->db, Q_VFS_NS_QUOTA,
+			&(struct vfs_ns_quota_in){fork->ns, has.max_bytes,
+						  has.max_files, used.bytes,
+						  used.files},
+			e) < 0
+		       ? -1
+		       : 0;
+}
+
 static int quota_in(struct vfs *v, int64_t max_bytes, int64_t max_files,
 		    struct err *e)
 {

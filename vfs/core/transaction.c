@@ -244,13 +244,8 @@ static int enter_transaction(struct vfs *v, struct err *e)
 
 static int leave(struct vfs *v, int rc, struct err *e)
 {
-	if (rc == 0 && v->usage_changed) {
-		struct vfs_ns_use_in use = {v->ns, v->usage.bytes,
-					    v->usage.files};
-
-		if (sql_exec(v->db, Q_VFS_NS_USE, &use, e) < 0)
-			rc = -1;
-	}
+	if (rc == 0)
+		rc = quota_write(v, e);
 	v->usage_changed = false;
 	if (rc == 0)
 		rc = node_cache_write(v, e);

@@ -97,6 +97,8 @@ static int fork_in(struct vfs *v, const char *name, struct err *e)
 	if (v->base ? copy_rows(v, &child, e) || drop_nameless(v, &child, e)
 		    : share_rows(v, &child, e))
 		return -1;
+	if (quota_inherit(v, v->snap, &child, e))
+		return -1;
 	return snapshot_add(&child, VFS_FORK_POINT, true, e);
 }
 

@@ -258,6 +258,22 @@ static int copy_all(struct across *x, struct err *e)
 	return rc;
 }
 
+static int limit_growth(struct across *x, struct err *e)
+{
+	struct vfs_range all = range_of(x->to->ns);
+	struct vfs_ns_usage_row now;
+	struct vfs_ns_quota_in in = {.id = x->to->ns};
+
+	if (!x->new->max_growth || x->to->base)
+		return 0;
+	if (sql_get(x->to->db, Q_VFS_NS_USAGE, &all, &now, NULL, e) < 0)
+		return -1;
+	in.bytes = now.bytes;
+	in.files = now.files;
+	in.max_bytes = now.bytes + x->new->max_growth;
+	return sql_exec(x->to->db, Q_VFS_NS_QUOTA, &in, e) < 0 ? -1 : 0;
+}
+
 /* In the last transaction. */
 static int show_in(struct across *x, struct err *e)
 {
@@ -266,7 +282,8 @@ static int show_in(struct across *x, struct err *e)
 	if (ns_check_free(x->to->db, x->new->name, e) ||
 	    sql_exec(x->to->db, Q_VFS_NS_RENAME, &in, e) < 0 ||
 	    vfs_set_run(x->to->db, x->new->name, x->new->run, x->new->ephemeral,
-			e))
+			e) ||
+	    limit_growth(x, e))
 		return -1;
 	/* `diff` of the fork starts here */
 	return snapshot_add(x->to, VFS_FORK_POINT, true, e);

@@ -56,7 +56,7 @@ int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e)
 			       ? -1
 			       : err_set(e, ERR_CONFLICT,
 					 "snapshot '%s' already exists", name);
-	if (ino_peek(v, &row.next_ino, e) ||
+	if (quota_write(v, e) || ino_peek(v, &row.next_ino, e) ||
 	    sql_exec(v->db, Q_VFS_SNAP_ADD, &row, e) < 0)
 		return -1;
 	return snapshot_is_newest(v, sql_last_rowid(v->db), row.next_ino, e);

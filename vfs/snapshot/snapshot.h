@@ -80,6 +80,7 @@ struct vfs_fork_new {
 	const char *name;
 	const char *run; /* that creates it, or NULL */
 	bool ephemeral;
+	int64_t max_growth;     /* its quota over what it contains; 0: none */
 	void (*progress)(void); /* after each transaction; may be NULL */
 };
 

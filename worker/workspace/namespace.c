@@ -74,6 +74,7 @@ static int fork_other(struct sql *db, const struct files_plan *p,
 	struct vfs_fork_new new = {.name = p->name,
 				   .run = p->run,
 				   .ephemeral = p->ephemeral,
+				   .max_growth = p->max,
 				   .progress = progress};
 	struct agent_file f;
 	struct vfs *from;
@@ -190,8 +191,8 @@ static int does_not_exist(const struct files_plan *p, struct err *e)
 		       p->name);
 }
 
-/* Only a namespace that began empty has a quota: otherwise the growth of the file
- * is watched instead (worker/process/disk_limit.h). */
+/* A namespace that begins empty has a quota, and so has a fork. Over a directory
+ * the growth of the file is watched instead (worker/process/disk_limit.h). */
 static int settle(struct vfs **v, struct sql *db, const struct files_plan *p,
 		  int made, struct err *e)
 {

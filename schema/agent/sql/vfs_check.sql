@@ -385,8 +385,10 @@ SELECT count(*) AS n FROM vfs_blob WHERE id NOT IN (SELECT blob FROM
 DELETE FROM vfs_blob WHERE id NOT IN (SELECT blob FROM
 	vfs_blob_user);
 
+-- Forks that still read from their source count what they have not read, too.
 -- query vfs_find_usage -> vfs_number
 SELECT count(*) AS n FROM vfs_ns WHERE (max_bytes OR max_files) AND
+	source_snap = 0 AND
 	(used_bytes <> (SELECT coalesce(sum(size), 0) FROM vfs_inode WHERE
 	vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4) OR used_files <>
 	(SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 = vfs_ns.id AND
@@ -397,7 +399,7 @@ UPDATE vfs_ns SET used_bytes = (SELECT coalesce(sum(size), 0) FROM vfs_inode
 	WHERE vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4),
 	used_files = (SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 =
 	vfs_ns.id AND NOT flags & 4)
-WHERE max_bytes OR max_files;
+WHERE (max_bytes OR max_files) AND source_snap = 0;
 
 -- query vfs_nameless (vfs_key) -> vfs_number
 SELECT id AS n FROM vfs_inode

@@ -19,9 +19,31 @@ WHERE ns = :id AND name NOT GLOB '.marker-*';
 SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap
 WHERE ns = :id AND id < :snap ORDER BY id DESC LIMIT 1;
 
+-- The usage of a namespace that has a quota. Nodes without a name are in the
+-- quota, but not in a fork.
+-- columns vfs_named_usage
+(SELECT used_bytes - (SELECT coalesce(sum(i.size), 0) FROM vfs_orphan AS o
+		JOIN vfs_inode AS i ON i.id = o.id
+		WHERE o.id >= :ns << 40 AND o.id < (:ns + 1) << 40) AS bytes,
+	used_files - (SELECT count(*) FROM vfs_orphan AS o
+		JOIN vfs_inode AS i ON i.id = o.id
+		WHERE o.id >= :ns << 40 AND o.id < (:ns + 1) << 40) AS files
+	FROM vfs_ns WHERE id = :ns AND (max_bytes > 0 OR max_files > 0)) AS u
+
 -- query vfs_snap_add (vfs_snap_row)
-INSERT INTO vfs_snap (ns, name, next_ino, hidden, made_at)
-VALUES (:ns, :name, :next_ino, :hidden, :made_at);
+INSERT INTO vfs_snap (ns, name, next_ino, hidden, made_at, used_bytes, used_files)
+SELECT :ns, :name, :next_ino, :hidden, :made_at, u.bytes, u.files
+FROM (SELECT 1) LEFT JOIN {vfs_named_usage};
+
+-- query vfs_quota_of (ns i64, snap i64) -> (max_bytes i64, max_files i64, bytes opt,
+--                                           files opt)
+-- The quota of a namespace and its usage: in the snapshot, if that is known, or
+-- with snap 0 now.
+SELECT n.max_bytes, n.max_files,
+	CASE WHEN :snap THEN s.used_bytes ELSE u.bytes END AS bytes,
+	CASE WHEN :snap THEN s.used_files ELSE u.files END AS files
+FROM vfs_ns AS n JOIN {vfs_named_usage} LEFT JOIN vfs_snap AS s ON s.id = :snap
+WHERE n.id = :ns;
 
 -- query vfs_snap_drop (vfs_key)
 DELETE FROM vfs_snap WHERE id = :snap;

@@ -38,6 +38,40 @@ def test_a_run_works_in_a_fork_and_the_source_stays(home):
     h.down()
 
 
+def test_a_fork_has_the_quota_of_its_source(home):
+    h = host(home)
+    bot = shell_agent(h, limits={"disk": "4M"})
+    run(h, bot, "mkdir d; head -c 1000000 /dev/zero > d/f")
+    home.skep("snapshot", "create", "bot:main", "clean")
+    fill = "head -c 3500000 /dev/zero > g"
+    for fork_of in ("main", "main@clean"):
+        got = h.until(h.submit(bot, fill, fork_of=fork_of, workspace="over"))
+        assert got["state"] == "failed", got
+        used = home.skep("vfs", "quota", "bot:over", "--json").json
+        assert used["max_bytes"] == 4 << 20 and used["bytes"] <= 4 << 20, used
+        home.skep("namespace", "rm", "bot:over")
+        run(h, bot, "rm -r d;" + fill, fork_of=fork_of, workspace="fits")
+        used = home.skep("vfs", "quota", "bot:fits", "--json").json
+        assert used["bytes"] == 3500000, used
+        home.skep("namespace", "rm", "bot:fits")
+    home.skep("vfs", "fsck", "bot")
+    h.down()
+
+
+def test_a_fork_of_another_agent_may_grow_by_the_limit(home):
+    h = host(home)
+    run(h, shell_agent(h), "head -c 3000000 /dev/zero > f")
+    small = shell_agent(h, "small", limits={"disk": "1M"})
+    run(h, small, "head -c 900000 /dev/zero > g", fork_of="bot:main",
+        workspace="fits")
+    used = home.skep("vfs", "quota", "small:fits", "--json").json
+    assert used["max_bytes"] == 3000000 + (1 << 20), used
+    got = h.until(h.submit(small, "head -c 2000000 /dev/zero > g",
+                           fork_of="bot:main", workspace="over"))
+    assert got["state"] == "failed", got
+    h.down()
+
+
 def test_a_run_works_in_a_new_namespace(home):
     h = host(home)
     bot = shell_agent(h)

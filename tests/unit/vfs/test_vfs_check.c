@@ -99,7 +99,8 @@ static const char *const plants[] = {
 	"UPDATE vfs_inode SET flags = 0",
 	"DELETE FROM vfs_snap WHERE name = 's'",
 	"UPDATE vfs_ns SET snap = 77",
-	"INSERT INTO vfs_snap VALUES (NULL, 55, 'x', 1, 0, 1)",
+	"INSERT INTO vfs_snap (ns, name, next_ino, hidden, made_at) "
+	"VALUES (55, 'x', 1, 0, 1)",
 	"UPDATE vfs_inode SET blob = 9999 WHERE blob IS NOT NULL",
 	"UPDATE vfs_undo_chunk SET blob = 9999",
 	"UPDATE vfs_undo_inode SET blob = 9999 WHERE blob IS NOT NULL",

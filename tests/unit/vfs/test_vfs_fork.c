@@ -20,6 +20,7 @@
 #define FILES  4
 #define ROUNDS 60
 #define STEPS  14
+#define PLENTY (1 << 30)
 
 static struct vfs_test t;
 
@@ -216,6 +217,20 @@ static void same_usage(struct vfs *a, struct vfs *b)
 	assert_int_equal(x.bytes, y.bytes);
 }
 
+/* The counters of a quota are what counting gives. */
+static void check_counters(struct vfs *v, bool quota)
+{
+	struct vfs_usage kept, counted;
+	struct err e;
+
+	assert_ok(vfs_usage(v, &kept, &e), &e);
+	assert_int_equal(kept.max_bytes, quota ? PLENTY : 0);
+	assert_ok(vfs_set_quota(v, 0, 0, &e), &e);
+	assert_ok(vfs_usage(v, &counted, &e), &e);
+	assert_int_equal(kept.files, counted.files);
+	assert_int_equal(kept.bytes, counted.bytes);
+}
+
 /* What happens to the source between the steps must not show in its forks. */
 static void disturb_source(struct vfs *source)
 {
@@ -260,13 +275,18 @@ static void mark_forks(struct vfs *a, struct vfs *b, unsigned kind)
 static void one_round(uint64_t seed, bool of_snapshot)
 {
 	struct vfs *source, *from, *a, *b;
+	bool quota = seed % 4 > 1;
 	struct err e;
 
 	random_state = seed * 0x9e3779b97f4a7c15u + 1;
 	assert_ok(vfs_create(t.db, "source", NULL, &e), &e);
 	source = open_space("source");
 	fill_tree(source);
+	if (quota && seed % 5 > 0)
+		assert_ok(vfs_set_quota(source, PLENTY, 0, &e), &e);
 	assert_ok(vfs_snapshot(source, "start", &e), &e);
+	if (quota && seed % 5 == 0)
+		assert_ok(vfs_set_quota(source, PLENTY, 0, &e), &e);
 	from = open_space(of_snapshot ? "source@start" : "source");
 	assert_ok(vfs_fork(from, "a", &e), &e);
 	assert_ok(vfs_fork(from, "b", &e), &e);
@@ -291,6 +311,8 @@ static void one_round(uint64_t seed, bool of_snapshot)
 		source = NULL;
 	}
 	same(a, b);
+	check_counters(a, quota);
+	check_counters(b, quota);
 	vfs_close(a);
 	vfs_close(b);
 	check_file();
