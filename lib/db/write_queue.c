@@ -37,6 +37,7 @@ int write_queue_open(struct write_queue *t, const char *path, struct err *e)
 
 	t->fd = -1;
 	t->wait_ms = WRITE_QUEUE_WAIT_MS;
+	t->place = t->stalled = 0;
 	atomic_init(&t->waiting, false);
 	atomic_init(&t->stop, false);
 	snprintf(copy, sizeof copy, "%s", path);
@@ -76,6 +77,71 @@ static int start_timer(const struct write_queue *t, timer_t *timer)
 	return 0;
 }
 
+/* --- waiters that are visible ---------------------------------------------- */
+
+#define TURN_NS  INT64_C(200000000) /* for a waiter that has been woken */
+#define PAUSE_NS 50000
+#define ALL      0 /* length of a lock without an end */
+
+/* The byte of a waiter in [from, from + length), or 0. */
+static int64_t find_waiter(const struct write_queue *t, int64_t from,
+			   int64_t length)
+{
+	struct flock l = {.l_type = F_WRLCK,
+			  .l_whence = SEEK_SET,
+			  .l_start = from,
+			  .l_len = length};
+
+	return fcntl(t->fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK
+		       ? l.l_start
+		       : 0;
+}
+
+/* Of those that came before us. */
+static int64_t oldest_waiter(const struct write_queue *t)
+{
+	int64_t at = find_waiter(t, 1, t->place - 1), older;
+
+	while (at > 1 && (older = find_waiter(t, 1, at - 1)))
+		at = older;
+	return at;
+}
+
+/* A lock that cannot be had costs fairness only. */
+static void set_place(struct write_queue *t, short type)
+{
+	struct flock l = {.l_type = type,
+			  .l_whence = SEEK_SET,
+			  .l_start = t->place,
+			  .l_len = 1};
+
+	(void)fcntl(t->fd, F_OFD_SETLK, &l);
+}
+
+/* Until the waiter has taken its turn. */
+static void let_go_first(struct write_queue *t, int64_t waiter)
+{
+	const struct timespec pause = {0, PAUSE_NS};
+	int64_t until = clock_mono_ns() + TURN_NS;
+
+	while (find_waiter(t, waiter, 1)) {
+		if (atomic_load(&t->stop))
+			return;
+		if (clock_mono_ns() >= until) {
+			t->stalled = waiter;
+			return;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+static bool must_wait(const struct write_queue *t)
+{
+	int64_t waiter = find_waiter(t, 1, ALL);
+
+	return waiter && waiter != t->stalled;
+}
+
 /* Waits again after unrelated signals (which lose the place in the queue); 0,
  * or -1 with errno EINTR: cancelled, ETIMEDOUT: too long, or another. */
 static int wait_until(struct write_queue *t, int64_t end_ns)
@@ -93,6 +159,23 @@ static int wait_until(struct write_queue *t, int64_t end_ns)
 	return 0;
 }
 
+static int wait_for_turn(struct write_queue *t, int64_t end_ns)
+{
+	int64_t waiter;
+	int rc, reason;
+
+	t->place = clock_mono_ns();
+	set_place(t, F_RDLCK);
+	waiter = oldest_waiter(t);
+	if (waiter && waiter != t->stalled)
+		let_go_first(t, waiter);
+	rc = wait_until(t, end_ns);
+	reason = errno;
+	set_place(t, F_UNLCK);
+	errno = reason;
+	return rc;
+}
+
 static int wait_in_line(struct write_queue *t, const char *path, struct err *e)
 {
 	int64_t end = clock_mono_ns() + (int64_t)t->wait_ms * 1000000;
@@ -103,7 +186,7 @@ static int wait_in_line(struct write_queue *t, const char *path, struct err *e)
 		return err_errno_set(e, "%s: timer", path);
 	t->waiter = pthread_self();
 	atomic_store(&t->waiting, true);
-	rc = wait_until(t, end);
+	rc = wait_for_turn(t, end);
 	reason = errno;
 	atomic_store(&t->waiting, false);
 	timer_delete(timer);
@@ -131,7 +214,9 @@ bool write_queue_try(struct write_queue *t)
 
 int write_queue_enter(struct write_queue *t, const char *path, struct err *e)
 {
-	if (write_queue_try(t))
+	atomic_store(&t->stop, false);
+	errno = EWOULDBLOCK;
+	if (t->fd < 0 || (!must_wait(t) && write_queue_try(t)))
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return err_errno_set(e, "%s: waiting for the write lock", path);

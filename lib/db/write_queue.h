@@ -13,6 +13,12 @@
  * where the kernel wakes waiters first in, first out; the kernel releases the
  * lock of a process that dies. Processes without the queue (LangGraph, the
  * sqlite3 shell) compete for SQLite's own lock as usual.
+ *
+ * A process that has just left would take a free lock again before the first
+ * waiter has woken up, on a busy machine hundreds of times. So waiters are
+ * visible: each has a read lock on one byte of the directory, whose number is
+ * the time at which it came. Whoever comes while there is one lets the oldest go
+ * first, for a limited time: it may be stopped.
  */
 struct write_queue {
 	int fd; /* -1: no queue (read-only connections) */
@@ -20,6 +26,8 @@ struct write_queue {
 	_Atomic bool waiting;
 	_Atomic bool stop;
 	pthread_t waiter;
+	int64_t place;   /* the byte of this waiter */
+	int64_t stalled; /* that of one which did not take its turn; 0: none */
 };
 
 #define WRITE_QUEUE_WAIT_MS 30000 /* like busy_timeout */

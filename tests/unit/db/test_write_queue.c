@@ -203,6 +203,93 @@ static void waiting_writers_have_turns_in_their_order(void **state)
 	munmap(shared, 4096);
 }
 
+#define ROUNDS 50
+
+/* Counts its turns, until it is killed. */
+static pid_t take_turns(_Atomic int *turns)
+{
+	const struct timespec pause = {0, 1000000};
+	pid_t pid = fork();
+	struct write_queue t;
+	struct err e;
+
+	if (pid == 0) {
+		open_turn(&t);
+		while (write_queue_enter(&t, path, &e) == 0) {
+			++*turns;
+			write_queue_leave(&t);
+		}
+		_exit(1);
+	}
+	for (int ms = 0; !is_waiting(pid); ms++) {
+		assert_true(ms < HANG_MS);
+		nanosleep(&pause, NULL);
+	}
+	return pid;
+}
+
+static void end_turns(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+/* The holder comes again at once, before the waiter has woken up. */
+static void who_has_just_left_lets_a_waiter_go_first(void **state)
+{
+	_Atomic int *turns = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct timespec pause = {0, 1000000};
+	struct write_queue holder;
+	struct err e;
+	pid_t pid;
+
+	(void)state;
+	open_turn(&holder);
+	assert_int_equal(write_queue_enter(&holder, path, &e), 0);
+	pid = take_turns(turns);
+	for (int i = 0; i < ROUNDS; i++) {
+		int before;
+
+		for (int ms = 0; !is_waiting(pid); ms++) {
+			assert_true(ms < HANG_MS);
+			nanosleep(&pause, NULL);
+		}
+		before = *turns;
+		write_queue_leave(&holder);
+		assert_int_equal(write_queue_enter(&holder, path, &e), 0);
+		assert_true(*turns > before);
+	}
+	end_turns(pid);
+	write_queue_close(&holder);
+	munmap(turns, 4096);
+}
+
+static void a_stopped_waiter_delays_others_once(void **state)
+{
+	_Atomic int turns = 0;
+	struct write_queue holder;
+	struct err e;
+	pid_t pid;
+
+	(void)state;
+	open_turn(&holder);
+	assert_int_equal(write_queue_enter(&holder, path, &e), 0);
+	pid = take_turns(&turns);
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	for (int i = 0; i < 1000; i++) { /* 200 s, if each one waited */
+		write_queue_leave(&holder);
+		assert_int_equal(write_queue_enter(&holder, path, &e), 0);
+	}
+	assert_int_not_equal(holder.stalled, 0);
+	end_turns(pid);
+	write_queue_close(&holder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +299,8 @@ int main(void)
 		cmocka_unit_test(a_signal_of_others_does_not_end_the_wait),
 		cmocka_unit_test(a_process_that_dies_leaves_the_line),
 		cmocka_unit_test(waiting_writers_have_turns_in_their_order),
+		cmocka_unit_test(who_has_just_left_lets_a_waiter_go_first),
+		cmocka_unit_test(a_stopped_waiter_delays_others_once),
 	};
 	char file[4096];
 	int bad;
