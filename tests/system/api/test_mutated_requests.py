@@ -101,6 +101,8 @@ def seeds():
                       "id": "k", "approved": True, "reason": "r"}}]}]}
     yield "PATCH", "/v1/sessions/ada/s1", {
         "title": "t", "meta": {"a": {"b": [1, {"c": None}]}}, "kind": "chat"}
+    yield "PUT", "/v1/sessions/ada/s3", {
+        "title": "t", "meta": {"a": [1, {"c": None}]}, "kind": "chat"}
     yield "PUT", "/v1/sessions/ada/s1/vector", {
         "seq": 1, "model": "m", "vector": [0.5, 1]}
     yield "POST", "/v1/agents/ada/vectors/search", {
@@ -111,6 +113,14 @@ def seeds():
         "unit": "money", "hard": 5, "soft": 3, "per": "session", "agent": "ada",
         "session": "s1", "period": "month", "at_hard": "end"}
     yield "POST", "/v1/tokens", {"name": "t", "scopes": ["read", "run"]}
+    yield "POST", "/v1/experiments", {
+        "agent": "late", "from": "main@s", "check": "true", "runs": 2, "seed": 3,
+        "keep": True, "variants": [
+            {"name": "v", "agent": "late", "prompt": "x",
+             "config": {"a": {"b": [1, {"c": None}]}}},
+            {"agent": "late", "prompt": "y"}]}
+    yield "POST", "/v1/runs/run_%s/revert" % ("0" * 26), {
+        "turn": 1, "paths": ["a", "b/c"], "force": True}
     yield "POST", "/v1/audit", {"act": "x", "subject": "y",
                                 "detail": {"a": [1, {"b": 2}]}}
 
@@ -233,6 +243,29 @@ class Attack:
             self.db.close()
         self.s.kill()
         self.home.integrity()
+
+
+def is_deep(schema):
+    """Whether a value has places of its own."""
+    kinds = schema.get("type", ["object"])
+    return {"object", "array"} & {kinds} if isinstance(kinds, str) else \
+        {"object", "array"} & set(kinds)
+
+
+def test_every_body_with_lists_or_objects_is_mutated(home):
+    s = Skepd(home)
+    sent = [(method, path.split("/")) for method, path, _ in seeds()]
+    for path, methods in s.get("/openapi.json")["paths"].items():
+        for method, spec in methods.items():
+            body = spec.get("requestBody", {}).get("content", {}).get(
+                "application/json", {}).get("schema", {})
+            deep = [n for n, m in body.get("properties", {}).items() if is_deep(m)]
+            parts = path.split("/")
+            assert not deep or any(
+                m == method.upper() and len(p) == len(parts) and all(
+                    a == b or a[:1] == "{" for a, b in zip(parts, p))
+                for m, p in sent), (method, path, deep)
+    s.stop()
 
 
 def test_every_place_of_a_body_with_every_wrong_value(home):
