@@ -194,6 +194,28 @@ static bool hide_file(const char *path)
 	       is_missing(path);
 }
 
+static bool keeps_below(const struct mounts *m, const char *dir)
+{
+	for (int i = 0; i < m->plan->nvisible; i++)
+		if (path_is_below(m->plan->visible[i].path, dir))
+			return true;
+	return false;
+}
+
+/* The first one gets a file system, the others show the same. */
+static bool hide_dir(struct mounts *m, const char *dir)
+{
+	if (keeps_below(m, dir))
+		return mask(m, dir, EMPTY);
+	if (m->empty)
+		return mount(m->empty, dir, NULL, MS_BIND, NULL) == 0 ||
+		       is_missing(dir);
+	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, EMPTY))
+		return is_missing(dir);
+	m->empty = dir;
+	return true;
+}
+
 /* Hides a file or a directory, except for what is kept below it. */
 static bool hide(struct mounts *m, const char *path)
 {
@@ -205,9 +227,7 @@ static bool hide(struct mounts *m, const char *path)
 			return true;
 	if (stat(path, &st))
 		return true;
-	if (S_ISDIR(st.st_mode))
-		return mask(m, path, EMPTY);
-	return hide_file(path);
+	return S_ISDIR(st.st_mode) ? hide_dir(m, path) : hide_file(path);
 }
 
 static bool hide_services(struct mounts *m)
@@ -235,8 +255,10 @@ static bool hide_secrets(struct mounts *m)
 #undef SECRET
 	};
 
+	if (geteuid() != 0)
+		return true;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-		if (geteuid() == 0 && !hide(m, paths[i]))
+		if (!hide(m, paths[i]))
 			return false;
 	return true;
 }

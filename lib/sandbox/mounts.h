@@ -14,8 +14,9 @@ struct mounts {
 	const struct namespaces_plan *plan;
 	int tree[VISIBLE_PATHS]; /* kept paths, opened before they are covered */
 	bool placed[VISIBLE_PATHS];
-	const char *at; /* the step in progress */
-	char *sockets;  /* paths, one after the other, then "" */
+	const char *empty; /* a directory that is covered by an empty one */
+	const char *at;    /* the step in progress */
+	char *sockets;     /* paths, one after the other, then "" */
 };
 
 /* Before the network namespace is created: records the bound sockets. */

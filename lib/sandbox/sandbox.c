@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,6 +75,21 @@ static void add_visible(struct namespaces_plan *s, const char *path, bool write)
 	s->nvisible++;
 }
 
+/* Besides homes and keys. For users other than root, some are not covered; then
+ * what is below is put back onto itself. */
+static const char *const covers[] = {
+	"/dev",
+	"/tmp",
+#define MASK_DIR(path) path,
+#define SEEN(path)
+#include "lib/sandbox/sockets.def"
+#undef MASK_DIR
+#undef SEEN
+#define SECRET(path) path,
+#include "lib/sandbox/secrets.def"
+#undef SECRET
+};
+
 static bool is_between(const char *mask, const char *top, const char *path)
 {
 	return path_is_below(path, mask) && !path_is_below(top, mask);
@@ -87,6 +103,8 @@ static bool is_seen_in(const char *dir, const char *path,
 	bool seen = path_is_below(path, dir) &&
 		    !(s->hidden && is_between(s->hidden, dir, path));
 
+	for (size_t i = 0; i < sizeof covers / sizeof *covers; i++)
+		seen = seen && !is_between(covers[i], dir, path);
 	for (int i = 0; i < s->homes->n; i++)
 		seen = seen && !is_between(s->homes->dir[i], dir, path);
 	for (int i = 0; i < s->homes->nkeys; i++)
@@ -94,14 +112,27 @@ static bool is_seen_in(const char *dir, const char *path,
 	return seen;
 }
 
-/* A path in a writable one stays writable. */
+/* Sockets are covered wherever they are. */
+static bool is_socket(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* A path in a writable one stays writable. One that is a part of another, or that
+ * nothing covers, is visible anyway: putting it back costs several mounts. */
 static void save_shown(struct namespaces_plan *s, const struct written *written,
 		       const char *path)
 {
 	for (int i = 0; i < written->n; i++)
 		if (is_seen_in(written->path[i], path, s))
 			return;
-	add_visible(s, path, false);
+	for (int i = 0; i < s->nvisible; i++)
+		if (is_seen_in(s->visible[i].path, path, s))
+			return;
+	if (!is_seen_in("/", path, s) || is_socket(path))
+		add_visible(s, path, false);
 }
 
 /* homes must live as long as the plan. */

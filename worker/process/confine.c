@@ -133,6 +133,9 @@ int confine_run(struct run *r, struct err *e)
 
 static void show_path(struct sandbox_paths *shown, const char *path)
 {
+	for (int i = 0; path && i < shown->n; i++)
+		if (strcmp(shown->path[i], path) == 0)
+			return;
 	if (path && shown->n < SANDBOX_PATHS)
 		shown->path[shown->n++] = path;
 }

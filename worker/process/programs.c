@@ -31,6 +31,9 @@ static void show_place(struct programs *p, const char *place)
 	for (int i = 0; i < p->homes.n; i++)
 		if (strcmp(place, p->homes.dir[i]) == 0)
 			return;
+	for (int i = 0; i < p->shown->n; i++)
+		if (strcmp(place, p->shown->path[i]) == 0)
+			return;
 	if (p->shown->n < SANDBOX_PATHS - 1)
 		p->shown->path[p->shown->n++] = arena_text(p->arena, place);
 }
