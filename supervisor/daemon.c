@@ -20,6 +20,7 @@
 #include "supervisor/core/memory_trim.h"
 #include "supervisor/experiment/experiment.h"
 #include "supervisor/run/run.h"
+#include "supervisor/schedule/schedule.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,6 +76,7 @@ static void before_commit(void *arg)
 		return;
 	inflight_before_commit(s);
 	experiments_before_commit(s);
+	schedules_before_commit(s);
 	runs_before_commit(s);
 	notify_host_watchers(s);
 }
@@ -127,6 +129,7 @@ static void on_tick(uv_timer_t *h)
 	}
 	channels_tick(s);
 	experiments_tick(s);
+	schedules_tick(s);
 	if (s->api)
 		mailbox_wait_tick(s->api);
 	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
@@ -314,7 +317,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 	txn_refuse(&s->txn, &why);
 	if (channels_open(s, e) || retention_open(s, e) ||
 	    channel_delete_open(s, e) || experiments_open(s, e) ||
-	    api_open(&s->api, s, &s->loop, e))
+	    schedules_open(s, e) || api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -352,7 +355,8 @@ static int start_services(struct supervisor *s, struct err *e)
 	s->roots.spawner = s->spawn.pid;
 	if (runs_recover(s, e) || channels_open(s, e) || retention_open(s, e) ||
 	    channel_delete_open(s, e) || experiments_open(s, e) ||
-	    runs_listen(s, e) || api_open(&s->api, s, &s->loop, e))
+	    schedules_open(s, e) || runs_listen(s, e) ||
+	    api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -378,6 +382,7 @@ static void stop(struct supervisor *s)
 	jobs_close(&s->jobs);
 	retention_close(s);
 	channel_delete_close(s);
+	schedules_close(s);
 	runs_close(s);
 	txn_close(&s->txn);
 	agent_threads_close(s->agent_threads);
@@ -388,6 +393,7 @@ static void stop(struct supervisor *s)
 	api_close(s->api);
 	channels_free(s);
 	experiments_free(s);
+	schedules_free(s);
 	runs_free(s);
 	uv_loop_close(&s->loop);
 	if (!s->read_only && control_unlock(s->db, &e))

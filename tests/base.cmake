@@ -1,6 +1,7 @@
 unit(test_err base)
 unit(test_arena_buf base)
 unit(test_id base)
+unit(test_cron base)
 unit(test_text base)
 unit(test_json base)
 unit(test_json_write db)

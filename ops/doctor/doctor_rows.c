@@ -68,6 +68,24 @@ static void check_backups(struct doctor *d)
 			      rows[0].problem ? rows[0].problem : "no reason");
 }
 
+static void check_schedules(struct doctor *d)
+{
+	struct schedule_problems_row *rows;
+	struct err e;
+	int n = sql_collect(d->control, Q_SCHEDULE_PROBLEMS, NULL, 1000, &rows,
+			    &d->arena, &e);
+
+	for (int i = 0; i < n; i++) {
+		if (rows[i].held)
+			doctor_report(d, FINDING_schedule_held, rows[i].name,
+				      "%s", rows[i].held);
+		else
+			doctor_report(
+				d, FINDING_schedule_failed, rows[i].name, "%s",
+				rows[i].reason ? rows[i].reason : "no reason");
+	}
+}
+
 /* Attachments are named by the hash of their bytes; they are read one at a
  * time. */
 static void check_media(struct doctor *d)
@@ -116,6 +134,7 @@ void doctor_rows(struct doctor *d)
 	check_leases(d);
 	check_clock(d);
 	check_backups(d);
+	check_schedules(d);
 	check_media(d);
 	doctor_budgets(d);
 }

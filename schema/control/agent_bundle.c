@@ -10,6 +10,7 @@
 #include "schema/control/agent.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
+#include "schema/control/schedule_bundle.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -92,7 +93,8 @@ int agent_bundle_write(struct sql *db, const struct home *home,
 		json_put_int(out, "created_at", row.created_at);
 		json_put_raw(out, "definition", definition.p);
 		rc = add_versions(db, name, out, e) ||
-				     add_bindings(db, name, out, e)
+				     add_bindings(db, name, out, e) ||
+				     schedule_bundle_write(db, name, out, e)
 			     ? -1
 			     : 0;
 		json_end_object(out);
@@ -317,6 +319,8 @@ static int insert_rows(struct sql *db, const struct home *home,
 			    e) ||
 	    insert_versions(db, name, json_member(bundle, "versions"), e) ||
 	    put_definition(db, &row, bundle, a, e) ||
+	    schedule_bundle_insert(db, name, json_member(bundle, "schedules"),
+				   clock_now(), e) ||
 	    control_audit(db, NULL, "agent.import", name, NULL, e))
 		return -1;
 	if (!file_exists(file.path)) /* the agent had no data */

@@ -11,10 +11,11 @@
  * An agent as one unit: what the control plane has about it, as JSON, and the
  * directory with its file and its workspace. ops/agent exports and imports it.
  *
- *   {"format":1, "name":…, "definition":{…}, "versions":[…], "bindings":[…]}
+ *   {"format":1, "name":…, "definition":{…}, "versions":[…], "bindings":[…],
+ *    "schedules":[…]}
  *
  * The definition contains what is set in agent.json and prompt.md. Bindings are
- * not imported: a user binds the agent again. Runs are not part of it; their
+ * not imported: a user binds the agent again. Schedules are held. Runs are not part of it; their
  * transcripts are in the agent file.
  */
 #define AGENT_BUNDLE_FILE   "export.json"

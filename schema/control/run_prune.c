@@ -12,7 +12,7 @@ int run_prune_step(struct sql *db, const struct run_prune *p, int64_t *deleted,
 {
 	static const unsigned first[] = {
 		Q_PRUNE_CHILDREN, Q_PRUNE_RETRIES,   Q_PRUNE_TRANSITIONS,
-		Q_PRUNE_COMMANDS, Q_PRUNE_APPROVALS,
+		Q_PRUNE_COMMANDS, Q_PRUNE_APPROVALS, Q_FIRING_PRUNE,
 	};
 	struct run_prune in = *p;
 	int n;

@@ -93,10 +93,9 @@ static void count_event(struct metrics *m,
 		const char *kind;
 		size_t metric;
 	} counted[] = {
-		{"run", API_M_TRANSITIONS},
-		{"approval", API_M_APPROVALS},
-		{"delivery", API_M_DELIVERIES},
-		{"inbound", API_M_INBOUND},
+		{"run", API_M_TRANSITIONS},     {"approval", API_M_APPROVALS},
+		{"delivery", API_M_DELIVERIES}, {"inbound", API_M_INBOUND},
+		{"schedule", API_M_SLOTS},
 	};
 
 	for (size_t i = 0; row->state && i < sizeof counted / sizeof *counted;

@@ -22,6 +22,7 @@ SHAPE_DEFINE(api_line, API_LINE);
 SHAPE_DEFINE(api_active, API_ACTIVE);
 SHAPE_DEFINE(api_vector, API_VECTOR);
 SHAPE_DEFINE(api_change, API_CHANGE);
+SHAPE_DEFINE(api_slot, API_SLOT);
 SHAPE_DEFINE(api_token_made, API_TOKEN_MADE);
 
 #define TYPE(name_, kind_, form_, min_, max_, words_)                     \

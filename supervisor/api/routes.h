@@ -89,6 +89,7 @@ extern const struct http_routes api_routes;
 #define API_CHANGE(F, S)   \
 	F(S, text, change) \
 	F(S, text, path) F(S, text, text) F(S, bool, conflict)
+#define API_SLOT(F, S)       F(S, time, slot) F(S, time, due_at) F(S, text, local)
 #define API_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
 SHAPE_DECLARE(api_health, API_HEALTH);
@@ -97,6 +98,7 @@ SHAPE_DECLARE(api_line, API_LINE);
 SHAPE_DECLARE(api_active, API_ACTIVE);
 SHAPE_DECLARE(api_vector, API_VECTOR);
 SHAPE_DECLARE(api_change, API_CHANGE);
+SHAPE_DECLARE(api_slot, API_SLOT);
 SHAPE_DECLARE(api_token_made, API_TOKEN_MADE);
 
 #endif

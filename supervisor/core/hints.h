@@ -29,7 +29,7 @@ struct hint {
 
 typedef void hint_fn(struct supervisor *s, const struct hint *h);
 
-#define HINT_LISTENERS 2
+#define HINT_LISTENERS 6
 
 struct hints {
 	hint_fn *listeners[HINT_KINDS][HINT_LISTENERS];

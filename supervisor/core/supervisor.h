@@ -38,6 +38,7 @@ struct supervisor {
 	struct runs *runs;               /* run/internal.h */
 	struct channels *channels;       /* channel/internal.h */
 	struct experiments *experiments; /* experiment/internal.h */
+	struct schedules *schedules;     /* schedule/internal.h */
 	struct api *api;                 /* api/request.h */
 	struct spawn spawn;
 	struct jobs jobs;

@@ -16,3 +16,7 @@ def test_the_commands_of_budgets_md_give_the_output_it_shows(home):
 def test_the_notebook_of_sql_md_gives_the_output_it_shows(home):
     needs_fuse()
     doc_lib.check(home, "docs/SQL.md")
+
+
+def test_the_commands_of_schedules_md_give_the_output_it_shows(home):
+    doc_lib.check(home, "docs/SCHEDULES.md")

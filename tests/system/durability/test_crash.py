@@ -214,6 +214,7 @@ OPERATIONS = ("backup_", "restore_", "import_", "prune_", "vacuum_",
               "workspace_",  # and those of workspaces by test_workspace_crash.py
               "child_",      # of child runs by test_child_runs.py
               "experiment_", # of experiments by test_try_crash.py
+              "schedule_",   # of schedules by test_schedule_crash.py
               "export_", "agent_")  # of exports by test_agent_export.py
 
 for _point in fault_points():

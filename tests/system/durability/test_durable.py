@@ -28,13 +28,16 @@ NOT_HERE = {
          " vfs_watch snapshot_ls vfs_diff config_check config_show"
          " config_path config_schema completion help version"
          " diagnostic_export token_ls audit_ls sandbox_ls budget_ls"
-         " try_ls try_show try_diff try_report",
+         " try_ls try_show try_diff try_report"
+         " schedule_ls schedule_show schedule_next schedule_log",
     "S": "up down restart run cancel retry send note pause resume approval_allow"
          " approval_deny chat channel_test delivery_send delivery_retry"
          " delivery_discard delivery_resend inbound_retry inbound_discard"
          " msg_send msg_read msg_receive room_join room_leave channel_bind"
          " channel_unbind token_add token_rm"
-         " try_start try_pick try_drop try_resume try_extend",
+         " try_start try_pick try_drop try_resume try_extend"
+         " schedule_add schedule_set schedule_pause schedule_resume"
+         " schedule_fire schedule_rm",
     # an interactive program; its home is thrown away; fsync is what waits; needs
     # a run with a namespace, and writes as vfs_rollback does
     "O": "agent_test demo vfs_mount vfs_umount revert",
@@ -296,6 +299,10 @@ def ask_rest(home, call):
     call("PUT", "/v1/budgets/b", {"unit": "runs", "hard": 1000000})
     call("DELETE", "/v1/budgets/b")
     call("POST", "/v1/tokens", {"name": "t", "scopes": ["read"]})
+    call("PUT", "/v1/schedules/s", {"cron": "@yearly", "agent": "a",
+                                    "prompt": "[]"})
+    call("POST", "/v1/schedules/s/fire")
+    call("DELETE", "/v1/schedules/s")
     call("DELETE", "/v1/tokens/t")
     call("POST", "/v1/audit", {"act": "x", "subject": "y"})
     call("POST", "/v1/agents/b/file", {})

@@ -113,6 +113,11 @@ REQUESTS = {
     "PUT /v1/budgets/{name}": lambda k: ("/v1/budgets/b%d" % k, {
         "unit": "runs", "hard": 1000000}),
     "DELETE /v1/budgets/{name}": lambda k: ("/v1/budgets/b%d" % k, None),
+    "PUT /v1/schedules/{name}": lambda k: ("/v1/schedules/s%d" % k, {
+        "cron": "@yearly", "agent": "agent1", "prompt": "x"}),
+    "POST /v1/schedules/{name}/{verb}": lambda k: (
+        "/v1/schedules/s%d/%s" % (k, ("fire", "pause", "resume")[k]), None),
+    "DELETE /v1/schedules/{name}": lambda k: ("/v1/schedules/s%d" % k, None),
     "POST /v1/tokens": lambda k: ("/v1/tokens", {"name": "t%d" % k}),
     "DELETE /v1/tokens/{name}": lambda k: ("/v1/tokens/t%d" % k, None),
     "POST /v1/ai/{agent}/chat": lambda k: ("/v1/ai/agent1/chat", {

@@ -199,7 +199,10 @@ def readers(home, run):
         send {run} hello;note {run} hello;retry {old};cancel {old}
         diff {old};revert {old}
         try_ls;try_show;try_diff none 1;try_report -o -;try_start a go -d;try_pick none 1
-        try_drop none --yes;try_resume none;try_extend none"""
+        try_drop none --yes;try_resume none;try_extend none
+        schedule_add s --every 1h --agent a --prompt [];schedule_ls;schedule_show s
+        schedule_set s --jitter 1m;schedule_next s;schedule_log s;schedule_pause s
+        schedule_resume s;schedule_fire s;schedule_rm s --yes"""
     rows = home.query(home.control, "SELECT id FROM delivery LIMIT 1")
     words = {"run": run, "aid": aid, "dir": home.dir,
              "old": home.query(home.control, "SELECT id FROM run WHERE state ="
