@@ -119,15 +119,17 @@ static void set_place(struct write_queue *t, short type)
 }
 
 /* Until the waiter has taken its turn. */
-static void let_go_first(struct write_queue *t, int64_t waiter)
+static void let_go_first(struct write_queue *t, int64_t waiter, int64_t end_ns)
 {
 	const struct timespec pause = {0, PAUSE_NS};
 	int64_t until = clock_mono_ns() + TURN_NS;
 
 	while (find_waiter(t, waiter, 1)) {
-		if (atomic_load(&t->stop))
+		int64_t now = clock_mono_ns();
+
+		if (atomic_load(&t->stop) || now >= end_ns)
 			return;
-		if (clock_mono_ns() >= until) {
+		if (now >= until) {
 			t->stalled = waiter;
 			return;
 		}
@@ -168,7 +170,7 @@ static int wait_for_turn(struct write_queue *t, int64_t end_ns)
 	set_place(t, F_RDLCK);
 	waiter = oldest_waiter(t);
 	if (waiter && waiter != t->stalled)
-		let_go_first(t, waiter);
+		let_go_first(t, waiter, end_ns);
 	rc = wait_until(t, end_ns);
 	reason = errno;
 	set_place(t, F_UNLCK);
