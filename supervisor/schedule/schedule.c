@@ -19,12 +19,13 @@ static void on_slot_timer(uv_timer_t *t)
 static void set_timer(struct supervisor *s)
 {
 	struct schedules *x = s->schedules;
-	int64_t wait = x->next_due - clock_now();
+	int64_t wait;
 
 	if (x->next_due == OPT_NONE) {
 		uv_timer_stop(&x->timer);
 		return;
 	}
+	wait = x->next_due - clock_now();
 	if (wait < 0)
 		wait = 0;
 	uv_timer_start(&x->timer, on_slot_timer,
