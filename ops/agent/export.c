@@ -5,7 +5,7 @@
 #include "lib/db/integrity.h"
 #include "lib/db/snapshot.h"
 #include "lib/os/file.h"
-#include "ops/backup/archive_write.h"
+#include "ops/backup/archive_job.h"
 #include "schema/control/agent_bundle.h"
 #include "schema/control/registry.h"
 
@@ -16,9 +16,7 @@ SHAPE_DEFINE(agent_export_sum, AGENT_EXPORT_SUM);
 struct job {
 	const struct agent_export *x;
 	struct agent_export_sum *sum;
-	struct pack *pack;
-	struct buf manifest;
-	struct staging_dir work;
+	struct archive_job archive;
 	struct arena arena;
 };
 
@@ -29,7 +27,7 @@ static const char *path_in(struct job *j, const char *name)
 
 static void add_exported(struct job *j, const struct manifest_item *it)
 {
-	manifest_add(&j->manifest, it);
+	manifest_add(&j->archive.manifest, it);
 	j->sum->files++;
 }
 
@@ -55,7 +53,8 @@ static int add_rows(struct job *j, struct err *e)
 
 	j->sum->versions = rc ? 0 : count_versions(&text);
 	if (rc == 0)
-		rc = pack_bytes(j->pack, it.path, text.p, text.n, &sum, e);
+		rc = pack_bytes(j->archive.pack, it.path, text.p, text.n, &sum,
+				e);
 	buf_fini(&text);
 	if (rc)
 		return -1;
@@ -70,7 +69,7 @@ static int add_copy(struct job *j, const struct agent_database_row *row,
 		    struct err *e)
 {
 	const char *copy = arena_text(
-		&j->arena, staging_dir_path(&j->work, "agent.sqlite"));
+		&j->arena, staging_dir_path(&j->archive.work, "agent.sqlite"));
 	struct manifest_item it = {.role = "agent",
 				   .agent = row->agent,
 				   .source_path = row->path,
@@ -83,7 +82,7 @@ static int add_copy(struct job *j, const struct agent_database_row *row,
 		return -1;
 	if (h.problem)
 		return err_set(e, ERR_CORRUPT, "%s: %s", row->path, h.problem);
-	if (pack_file(j->pack, it.path, copy, &sum, e))
+	if (pack_file(j->archive.pack, it.path, copy, &sum, e))
 		return -1;
 	it.schema_version = h.version;
 	it.pages = h.pages;
@@ -115,7 +114,7 @@ static int add_workspace_dir(struct job *j, struct err *e)
 
 	if (!file_exists(dir))
 		return 0;
-	if (pack_tree(j->pack, path, dir, &skipped, e))
+	if (pack_tree(j->archive.pack, path, dir, &skipped, e))
 		return -1;
 	if (skipped)
 		return err_set(e, ERR_IO, "%s: %lld files cannot be read", dir,
@@ -130,11 +129,7 @@ static int write_agent(struct job *j, struct err *e)
 
 	if (add_rows(j, e) || add_file(j, e) || add_workspace_dir(j, e))
 		return -1;
-	manifest_end(&j->manifest);
-	if (buf_ok(&j->manifest, "the manifest", e) ||
-	    pack_bytes(j->pack, MANIFEST_PATH, j->manifest.p, j->manifest.n,
-		       &sum, e) ||
-	    pack_end(j->pack, &sum, e))
+	if (archive_end(&j->archive, &sum, e))
 		return -1;
 	j->sum->bytes = sum.bytes;
 	return fault_point(FAULT_export_packed, e);
@@ -143,26 +138,18 @@ static int write_agent(struct job *j, struct err *e)
 int agent_export(const struct agent_export *x, struct agent_export_sum *out,
 		 struct err *e)
 {
-	struct home_path dir = home_path(x->home, HOME_BACKUPS);
-	struct job j = {.x = x, .sum = out, .work = {.lock = -1}};
-	struct manifest_head head = {.format = MANIFEST_FORMAT,
-				     .id = x->id,
-				     .program = SKEP_VERSION,
-				     .home = x->home->root,
-				     .created_at = clock_now(),
-				     .with_workspaces = true};
+	struct job j = {.x = x, .sum = out, .archive = ARCHIVE_JOB};
+	struct archive_target to = {.home = x->home,
+				    .id = x->id,
+				    .name = x->name,
+				    .fd = x->fd,
+				    .zstd = x->zstd,
+				    .with_workspaces = true};
 	int rc;
 
 	*out = (struct agent_export_sum){.agent = x->agent, .path = x->name};
-	buf_init(&j.manifest, MANIFEST_MAX);
-	manifest_begin(&j.manifest, &head);
-	rc = file_make_dir(dir.text, 0700, e) ||
-	     staging_dir_open(&j.work, dir.text, ".work", x->id, e) ||
-	     pack_new(&j.pack, x->fd, x->name, x->zstd, e) ||
-	     write_agent(&j, e);
-	pack_free(j.pack);
-	staging_dir_close(&j.work);
+	rc = archive_begin(&j.archive, &to, e) || write_agent(&j, e);
+	archive_free(&j.archive);
 	arena_fini(&j.arena);
-	buf_fini(&j.manifest);
 	return rc ? -1 : 0;
 }

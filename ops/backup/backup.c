@@ -7,7 +7,7 @@
 #include "lib/db/snapshot.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
-#include "ops/backup/archive_write.h"
+#include "ops/backup/archive_job.h"
 #include "ops/staging_dir.h"
 #include "schema/control_queries.h"
 
@@ -21,9 +21,7 @@
 struct job {
 	const struct backup_options *options;
 	struct backup_sum *sum;
-	struct pack *pack;
-	struct buf manifest;
-	struct staging_dir work;
+	struct archive_job archive;
 	struct arena arena; /* of one item */
 	struct arena rows;
 	struct agent_database_row *files;
@@ -40,7 +38,7 @@ static void note_problem(struct job *j, const char *who, const char *what)
 
 static void add_item(struct job *j, const struct manifest_item *it)
 {
-	manifest_add(&j->manifest, it);
+	manifest_add(&j->archive.manifest, it);
 	j->sum->files += it->path != NULL;
 }
 
@@ -68,7 +66,7 @@ static int add_database(struct job *j, const char *copy,
 	struct db_health h;
 
 	if (db_check(copy, &h, &j->arena, e) ||
-	    pack_file(j->pack, it->path, copy, &sum, e))
+	    pack_file(j->archive.pack, it->path, copy, &sum, e))
 		return -1;
 	add_packed(j, it, &h, &sum);
 	return 0;
@@ -99,8 +97,8 @@ static int add_image(struct job *j, struct manifest_item *it, struct err *e)
 	if (db_image_take(it->source_path, &image, &why) <= 0)
 		return 0;
 	rc = db_check_image(&image, &h, &j->arena, &why) || h.problem ? 0 : 1;
-	if (rc && pack_bytes(j->pack, it->path, image.bytes, (size_t)image.n,
-			     &sum, e))
+	if (rc && pack_bytes(j->archive.pack, it->path, image.bytes,
+			     (size_t)image.n, &sum, e))
 		rc = -1;
 	if (rc > 0)
 		add_packed(j, it, &h, &sum);
@@ -113,7 +111,7 @@ static int add_image(struct job *j, struct manifest_item *it, struct err *e)
 static int add_copy(struct job *j, struct manifest_item *it, struct err *e)
 {
 	const char *copy = arena_text(
-		&j->arena, staging_dir_path(&j->work, "agent.sqlite"));
+		&j->arena, staging_dir_path(&j->archive.work, "agent.sqlite"));
 	struct err why;
 	int rc;
 
@@ -167,7 +165,7 @@ static int add_backup_file(struct job *j, const char *role, const char *agent,
 
 	if (!file_exists(from))
 		return 0;
-	if (pack_file(j->pack, path, from, &sum, e))
+	if (pack_file(j->archive.pack, path, from, &sum, e))
 		return -1;
 	it.bytes = sum.bytes;
 	it.sha256 = sum.sha256;
@@ -204,7 +202,7 @@ static int add_workspace(struct job *j, const char *agent, struct err *e)
 
 	if (!j->options->with_workspaces || !file_exists(dir))
 		return 0;
-	if (pack_tree(j->pack, path, dir, &skipped, e))
+	if (pack_tree(j->archive.pack, path, dir, &skipped, e))
 		return -1;
 	if (skipped) {
 		it.integrity = arena_printf(&j->arena, "%lld could not be read",
@@ -304,7 +302,7 @@ static int add_definitions(struct job *j, struct err *e)
 static int write_archive(struct job *j, struct err *e)
 {
 	const char *copy = arena_text(
-		&j->rows, staging_dir_path(&j->work, "skep.sqlite"));
+		&j->rows, staging_dir_path(&j->archive.work, "skep.sqlite"));
 	struct pack_sum sum;
 
 	if (add_control(j, copy, e) || read_registry(j, copy, e) ||
@@ -312,11 +310,7 @@ static int write_archive(struct job *j, struct err *e)
 	    add_backup_file(j, "config", NULL, "skep.json", e) ||
 	    add_agents(j, e) || add_definitions(j, e))
 		return -1;
-	manifest_end(&j->manifest);
-	if (buf_ok(&j->manifest, "the manifest", e) ||
-	    pack_bytes(j->pack, MANIFEST_PATH, j->manifest.p, j->manifest.n,
-		       &sum, e) ||
-	    pack_end(j->pack, &sum, e))
+	if (archive_end(&j->archive, &sum, e))
 		return -1;
 	j->sum->bytes = sum.bytes;
 	memcpy(j->sum->sha256, sum.sha256, sizeof sum.sha256);
@@ -326,28 +320,20 @@ static int write_archive(struct job *j, struct err *e)
 int backup_write(const struct backup_options *options, struct backup_sum *out,
 		 struct err *e)
 {
-	struct home_path dir = home_path(options->home, HOME_BACKUPS);
-	struct job j = {.options = options, .sum = out, .work = {.lock = -1}};
-	struct manifest_head head = {
-		.format = MANIFEST_FORMAT,
+	struct job j = {.options = options, .sum = out, .archive = ARCHIVE_JOB};
+	struct archive_target to = {
+		.home = options->home,
 		.id = options->id,
-		.program = SKEP_VERSION,
-		.home = options->home->root,
-		.created_at = clock_now(),
+		.name = options->name,
+		.fd = options->fd,
+		.zstd = options->zstd,
 		.with_workspaces = options->with_workspaces};
 	int rc;
 
 	*out = (struct backup_sum){0};
-	buf_init(&j.manifest, MANIFEST_MAX);
-	manifest_begin(&j.manifest, &head);
-	rc = file_make_dir(dir.text, 0700, e) ||
-	     staging_dir_open(&j.work, dir.text, ".work", options->id, e) ||
-	     pack_new(&j.pack, options->fd, options->name, options->zstd, e) ||
-	     write_archive(&j, e);
-	pack_free(j.pack);
-	staging_dir_close(&j.work);
+	rc = archive_begin(&j.archive, &to, e) || write_archive(&j, e);
+	archive_free(&j.archive);
 	arena_fini(&j.arena);
 	arena_fini(&j.rows);
-	buf_fini(&j.manifest);
 	return rc ? -1 : 0;
 }
