@@ -1,6 +1,6 @@
 #include "cli/cli.h"
+#include "cli/follow_rows.h"
 #include "lib/base/clock.h"
-#include "schema/agent/watch.h"
 
 #include <string.h>
 
@@ -114,8 +114,9 @@ static int print_newest(struct cli *cli, struct audit_view *v, struct err *e)
 	return output_end(&cli->out, e);
 }
 
-static int print_new_rows(struct cli *cli, struct audit_view *v, struct err *e)
+static int print_new_rows(struct cli *cli, void *arg, struct err *e)
 {
+	struct audit_view *v = arg;
 	int n = PAGE;
 
 	while (n == PAGE) {
@@ -135,21 +136,6 @@ static int print_new_rows(struct cli *cli, struct audit_view *v, struct err *e)
 	return n < 0 || output_end(&cli->out, e) ? -1 : 0;
 }
 
-static int follow_audit(struct cli *cli, struct audit_view *v, struct err *e)
-{
-	struct follow f;
-	int rc;
-
-	if (follow_open(&f, sql_path(cli->control), e))
-		return -1;
-	do
-		rc = print_new_rows(cli, v, e);
-	while (rc == 0 && !ferror(cli->out.to) &&
-	       follow_wait(&f, 1000, e) >= 0);
-	follow_close(&f);
-	return rc;
-}
-
 static int audit_ls(struct cli *cli, struct err *e)
 {
 	int64_t age = cli_number(cli, "since", -1);
@@ -163,7 +149,9 @@ static int audit_ls(struct cli *cli, struct err *e)
 
 	if (print_newest(cli, &v, e))
 		return -1;
-	return cli_flag(cli, "follow") ? follow_audit(cli, &v, e) : 0;
+	return cli_flag(cli, "follow")
+		       ? follow_control_rows(cli, print_new_rows, &v, e)
+		       : 0;
 }
 
 const struct command cmd_audit_ls = {

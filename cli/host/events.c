@@ -1,6 +1,6 @@
 #include "cli/cli.h"
+#include "cli/follow_rows.h"
 #include "lib/base/clock.h"
-#include "schema/agent/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +47,9 @@ static void print_event(struct cli *cli, const struct host_event_row *row)
 }
 
 /* Prints all available rows. */
-static int print_new_events(struct cli *cli, struct log *l, struct err *e)
+static int print_new_events(struct cli *cli, void *arg, struct err *e)
 {
+	struct log *l = arg;
 	int n = PAGE;
 
 	while (n == PAGE) {
@@ -68,21 +69,6 @@ static int print_new_events(struct cli *cli, struct log *l, struct err *e)
 		arena_fini(&a);
 	}
 	return n < 0 || output_end(&cli->out, e) ? -1 : 0;
-}
-
-static int follow_events(struct cli *cli, struct log *l, struct err *e)
-{
-	struct follow f;
-	int rc;
-
-	if (follow_open(&f, sql_path(cli->control), e))
-		return -1;
-	do
-		rc = print_new_events(cli, l, e);
-	while (rc == 0 && !ferror(cli->out.to) &&
-	       follow_wait(&f, 1000, e) >= 0);
-	follow_close(&f);
-	return rc;
 }
 
 /* The start position: after --after, the newest --limit rows, or now. */
@@ -111,7 +97,7 @@ static int events(struct cli *cli, struct err *e)
 	if (find_start(cli, &l, e))
 		return -1;
 	if (follow)
-		return follow_events(cli, &l, e);
+		return follow_control_rows(cli, print_new_events, &l, e);
 	if (print_new_events(cli, &l, e))
 		return -1;
 	if (l.printed == 0 && !cli->out.json)
