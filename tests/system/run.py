@@ -16,6 +16,7 @@ than --jobs while processors are idle. None is tried twice: a test that needs a
 second try is a defect, of the test or the program.
 """
 import argparse
+import gc
 import importlib.util
 import os
 import pathlib
@@ -173,6 +174,8 @@ def longest_first(tests):
 
 
 def run_all(tests, bin_dir, jobs, more):
+    gc.collect()
+    gc.freeze()  # else a collection in a test copies all pages of this process
     counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
     failed = []
     for test, status, took, text in run(longest_first(tests), bin_dir, jobs,
