@@ -42,7 +42,7 @@ struct bench {
 	int (*run)(struct bench_run *r, struct err *e);
 };
 
-/* --- what a benchmark is told ----------------------------------------- */
+/* --- the options of a run ---------------------------------------------- */
 
 double bench_seconds(const struct bench_run *r);
 int bench_rounds(const struct bench_run *r);
@@ -109,7 +109,7 @@ struct bench_result {
 int bench_interleave(struct bench_run *r, const struct bench_case *cases,
 		     size_t n, struct bench_result *results, struct err *e);
 
-/* --- what a benchmark says --------------------------------------------- */
+/* --- results ----------------------------------------------------------- */
 
 struct bench_metric {
 	const char *metric;

@@ -74,7 +74,7 @@ static int by_request(struct bench_run *r, void *arg, struct bench_sample *out,
 }
 
 /* The program skep in the directory of skep-bench. It would write a line to
- * stderr for every run that ends without an answer; its exit status tells
+ * stderr for every run that ends without an answer; its exit status shows
  * whether it failed. */
 static void become_skep(const char *home, const char *const *words)
 {

@@ -34,8 +34,8 @@ static const char exec_config[] =
 	"'{\\\"type\\\":\\\"note\\\",\\\"n\\\":'$i'}'; sleep 0.06; done; "
 	"echo $SKEP_RUN_ID > $SKEP_RUN_ID.txt\",\"stdin\":\"none\"}";
 
-/* Commands in a mounted workspace run one at a time, so these use the disk: all
- * runs of the demo are to be active at once. */
+/* Commands in a mounted workspace run one at a time, so these use the disk:
+ * all runs of the demo must be active at once. */
 const struct demo_agent demo_agents[DEMO_AGENTS] = {
 	{"ada", "script", "disk", NULL, writer_steps, 60},
 	{"bob", "exec", "disk", exec_config, "count", 60},

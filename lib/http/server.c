@@ -130,7 +130,7 @@ static void set_tcp_options(const struct http_server *s, int fd)
 }
 
 /* A process in a sandbox may have the user of the supervisor, and it may reach
- * the socket of another home: that user does not stand behind it. */
+ * the socket of another home. It does not get the rights of that user. */
 static unsigned uid_of_peer(int fd)
 {
 	struct ucred peer;

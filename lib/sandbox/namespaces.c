@@ -196,7 +196,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Reaps a maker that is not init, or an init that was told to end. */
+/* Reaps a maker that is not init, or kills and reaps an init. */
 static void reap_maker(struct namespaces *s)
 {
 	if (s->init_fd >= 0) {

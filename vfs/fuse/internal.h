@@ -71,8 +71,8 @@ int mnt_change(struct mnt *m, fuse_req_t req);
 int mnt_follow(struct mnt *m, fuse_req_t req);
 int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
-/* Looks for changes of other processes now: 1 if the kernel knows of all of them,
- * 0 if it is being told, -1. */
+/* Looks for changes of other processes now: 1 if the kernel's cache has none of
+ * the old data, 0 while it is being invalidated, or -1. */
 int mnt_look(struct mnt *m, struct err *e);
 /* How long the log may get while there are requests. */
 #define MNT_LOG_FRAMES 16384

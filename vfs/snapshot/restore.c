@@ -177,8 +177,8 @@ static int make_again(struct work *w, const struct node *old, struct vfs_at at,
 	return journal_add(w->v, VFS_OP_create, at, n.ino, e);
 }
 
-/* The node of a name in the snapshot, in the live tree, or 0. One that has a name
- * which stays as it is keeps to that. */
+/* The live node for a node of the snapshot, or 0. A node that keeps one of its
+ * names is not replaced. */
 static int live_node(const struct work *w, const struct node *old, int64_t *ino,
 		     struct err *e)
 {

@@ -343,7 +343,7 @@ static int end_attempt(struct run *r, struct run_end *end)
 	if (rc)
 		set_end(end, REASON_internal, e.text);
 	else if (end->reason == REASON_session_workspace)
-		r->idle_ms = 0; /* nothing was written, nothing is to be */
+		r->idle_ms = 0; /* the run wrote nothing: no end to commit */
 	else if (!r->transcript.open)
 		rc = err_set(&e, ERR_IO, "%s", end->detail);
 	else if (end->reason != REASON_stale && end->reason != REASON_refused)

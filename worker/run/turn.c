@@ -19,8 +19,8 @@ static bool has_turns(const struct run *r)
 	return r->workspace && !workspace_is_host(r);
 }
 
-/* Tells those who write to the namespace: a process that serves a mount reads
- * the row, and files without a mount are told directly. A reused mount reads the
+/* Records the turn and the tool for the journal. A process that serves a mount
+ * reads the row; without a mount, the workspace of this process gets them. A reused mount reads the
  * row of the run that opened it. */
 static int record_doing(struct run *r, const char *tool, struct err *e)
 {

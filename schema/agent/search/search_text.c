@@ -202,10 +202,10 @@ void search_text_json(const char *json, bool all, struct buf *out)
 	}
 }
 
-/* --- words of a person ------------------------------------------------ */
+/* --- search expressions of users --------------------------------------- */
 
 /* Characters beyond ASCII that are no tokens for FTS5's unicode61: marks and
- * symbols. A rare one that is missing here only finds nothing. */
+ * symbols. If a rare one is missing here, a search for it finds nothing. */
 static bool is_symbol(uint32_t c)
 {
 	static const uint32_t ranges[][2] = {

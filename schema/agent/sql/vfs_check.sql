@@ -19,9 +19,9 @@ SELECT count(*) + (SELECT count(*) FROM vfs_chunk AS c JOIN vfs_inode AS i ON
 	coalesce(b.raw, length(b.data), 0));
 
 -- Names are valid, and each node has as many as it should. Counting the names of
--- each node would sort all of them. A node with one name usually knows it, and no
--- other name can be the one that it knows. So only the remaining names are
--- counted by node: those of files that have several, or do not know theirs. Then
+-- each node would sort all of them. The row of a node with one name usually
+-- contains that name. So only the remaining names are counted by node: those of
+-- files with several names, and those that are not in the row of their node. Then
 -- no node has too many names, and if the sum is right, none has too few.
 -- query vfs_find_in_names -> vfs_number
 SELECT count(CASE WHEN length(d.name) NOT BETWEEN 1 AND 255 OR d.name IN

@@ -1,6 +1,5 @@
-#include "tests/support/agent.h"
+#include "tests/support/agent_fixture.h"
 #include "tests/support/clock.h"
-#include "tests/support/temp.h"
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
@@ -16,28 +15,10 @@
 
 #include <cmocka.h>
 
-static struct temp dir;
-static struct agent_file file;
-static struct arena mem;
-
-static int set_up_cache(void **state)
-{
-	(void)state;
-	temp_make(&dir);
-	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
-	return 0;
-}
-
 static int tear_down_cache(void **state)
 {
-	(void)state;
 	test_clock_set(-1);
-	test_integrity(&file);
-	agent_file_close(&file);
-	arena_fini(&mem);
-	mem = (struct arena){0};
-	temp_remove(&dir);
-	return 0;
+	return tear_down_agent(state);
 }
 
 /* Every second one expires at `until`. */
@@ -160,7 +141,7 @@ static void an_export_has_every_record_as_a_line_of_json(void **state)
 }
 
 #define TEST(f) \
-	cmocka_unit_test_setup_teardown(f, set_up_cache, tear_down_cache)
+	cmocka_unit_test_setup_teardown(f, set_up_agent, tear_down_cache)
 
 int main(void)
 {

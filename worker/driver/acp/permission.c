@@ -291,7 +291,7 @@ int acp_on_permission(struct rpc *r, const struct rpc_request *request,
 		e);
 }
 
-/* --- what the agent wants of us ---------------------------------------- */
+/* --- files and terminals that the agent requests ----------------------- */
 
 static cJSON *own_options(void)
 {
