@@ -54,7 +54,8 @@ static int read_share(const cJSON *v, struct workload *out, struct err *e)
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		       "there is no operation '%s': append, tail and patch are",
+		       "unknown operation '%s'; the operations are append, "
+		       "tail and patch",
 		       v->string);
 }
 
@@ -104,8 +105,8 @@ static int read_key(const cJSON *v, struct workload *out, struct err *e)
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		       "there is no '%s' in a workload: mix, bytes, batch, "
-		       "think_ms and sessions are",
+		       "unknown member '%s' of a workload; the members are "
+		       "mix, bytes, batch, think_ms and sessions",
 		       v->string);
 }
 

@@ -257,7 +257,7 @@ static int plain_get(void *tree, const char *path, void *p, size_t n,
 
 	sqlite3_exec(t->db, "BEGIN", NULL, NULL, NULL);
 	if (node(t, plain_find(t, path), &size, &blob))
-		rc = err_set(e, ERR_NOTFOUND, "%s is not there", path);
+		rc = err_set(e, ERR_NOTFOUND, "%s does not exist", path);
 	st = with(t, READ, blob);
 	if (rc == 0 && sqlite3_step(st) == SQLITE_ROW)
 		memcpy(p, sqlite3_column_blob(st, 0), n);
@@ -275,7 +275,7 @@ static int stat_file(void *tree, const char *path, int64_t *size, struct err *e)
 	rc = node(t, plain_find(t, path), size, &blob);
 	if (plain_step(t, COMMIT, e))
 		return -1;
-	return rc ? err_set(e, ERR_NOTFOUND, "%s is not there", path) : 0;
+	return rc ? err_set(e, ERR_NOTFOUND, "%s does not exist", path) : 0;
 }
 
 static int plain_list(void *tree, const char *path, int *n, struct err *e)
@@ -396,7 +396,7 @@ static int remove_in(struct plain *t, const char *path, struct err *e)
 	int64_t ino = plain_lookup(t, dir, name, strlen(name));
 
 	if (!ino || node(t, ino, &size, &blob))
-		return err_set(e, ERR_NOTFOUND, "%s is not there", path);
+		return err_set(e, ERR_NOTFOUND, "%s does not exist", path);
 	with(t, DROP_NODE, ino);
 	with(t, DROP_BLOB, blob);
 	with(t, TOUCH, now());
