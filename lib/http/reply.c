@@ -168,23 +168,32 @@ void http_reply_empty(struct http_reply *r, int status)
 
 /* RFC 9457. `type` is a name of the error table, so that clients compare a name
  * instead of a sentence. */
-void http_reply_error(struct http_reply *r, const struct err *e)
+static void add_problem(struct buf *b, const struct err *e)
 {
-	struct buf b = BUF_MAX(8192);
-	int status = err_http_status(e->code);
 	char type[64];
 
 	text_printf(type, sizeof type, "urn:skep:error:%s", err_name(e->code));
-	json_begin_object(&b);
-	json_put_text(&b, "type", type);
-	json_put_text(&b, "title", err_description(e->code));
-	json_put_int(&b, "status", status);
-	json_put_text(&b, "detail", e->text);
-	json_put_text(&b, "code", err_name(e->code));
-	json_put_bool(&b, "retry", err_is_retryable(e->code));
-	json_end_object(&b);
+	json_begin_object(b);
+	json_put_text(b, "type", type);
+	json_put_text(b, "title", err_description(e->code));
+	json_put_int(b, "status", err_http_status(e->code));
+	json_put_text(b, "detail", e->text);
+	json_put_text(b, "code", err_name(e->code));
+	json_put_bool(b, "retry", err_is_retryable(e->code));
+	json_end_object(b);
+}
+
+void http_reply_error(struct http_reply *r, const struct err *e)
+{
+	http_error_body *own = r->core->config.error_body;
+	struct buf b = BUF_MAX(8192);
+	bool is_own = own && r->c && own(r->c->path, e, &b);
+
+	if (!is_own)
+		add_problem(&b, e);
 	buf_addc(&b, '\n');
-	reply_with(r, status, PROBLEM_TYPE, (struct blob){b.p, b.n});
+	reply_with(r, err_http_status(e->code),
+		   is_own ? JSON_TYPE : PROBLEM_TYPE, (struct blob){b.p, b.n});
 	buf_fini(&b);
 }
 

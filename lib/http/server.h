@@ -21,6 +21,11 @@ struct http_server;
 typedef int http_check(void *app, const char *token_hash,
 		       struct http_principal *who, struct err *e);
 
+/* Writes the body of an error response as JSON, for paths whose clients expect
+ * another format than RFC 9457; false: it is not one of them. */
+typedef bool http_error_body(const char *path, const struct err *e,
+			     struct buf *out);
+
 struct http_limits {
 	size_t head;         /* bytes of a request's head */
 	size_t body;         /* bytes of a request's body */
@@ -41,9 +46,10 @@ struct http_config {
 	const char *const *origins; /* allowed besides our own; NULL-ended */
 	const char *const *hosts;   /* likewise, names of this host */
 	struct http_routes routes;
-	http_check *check;         /* NULL: no token is valid */
-	void *app;                 /* handed to handlers and check */
-	struct http_limits limits; /* a field with 0 has the default */
+	http_check *check;           /* NULL: no token is valid */
+	http_error_body *error_body; /* NULL: all errors are problems */
+	void *app;                   /* handed to handlers and check */
+	struct http_limits limits;   /* a field with 0 has the default */
 };
 
 /* Listens, or returns the reason: the path is too long, another server uses it

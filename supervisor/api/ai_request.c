@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/base/text.h"
+#include "supervisor/api/data_url.h"
 
 #define PROMPT_BYTES (8u << 20)
 #define FILES_BYTES  (64u << 20)
@@ -30,25 +31,6 @@ static void add_line(struct buf *out, const char *text)
 	buf_adds(out, text);
 }
 
-/* data:TYPE;base64,DATA becomes an attachment. */
-static int add_data(const cJSON *part, const char *url, struct buf *attachments,
-		    struct err *e)
-{
-	const char *data = strstr(url, ";base64,");
-	const char *name = json_text(part, "filename", "file");
-
-	if (!data)
-		return err_set(e, ERR_INVALID,
-			       "a data URL of a file must be in base64");
-	json_begin_object(attachments);
-	json_put_text(attachments, "name", name);
-	json_put_text(attachments, "type",
-		      json_text(part, "mediaType", "application/octet-stream"));
-	json_put_text(attachments, "base64", data + strlen(";base64,"));
-	json_end_object(attachments);
-	return 0;
-}
-
 /* A file on another host is only named; the sandbox decides whether the agent
  * can fetch it. */
 static int add_file_part(const cJSON *part, struct buf *prompt,
@@ -57,7 +39,10 @@ static int add_file_part(const cJSON *part, struct buf *prompt,
 	const char *url = json_text(part, "url", "");
 
 	if (strncmp(url, "data:", 5) == 0)
-		return add_data(part, url, attachments, e);
+		return data_url_attach(url, json_text(part, "filename", "file"),
+				       json_text(part, "mediaType",
+						 "application/octet-stream"),
+				       attachments, e);
 	if (!url[0])
 		return err_set(e, ERR_INVALID, "a file part has no \"url\"");
 	add_line(prompt, "[file ");

@@ -7,6 +7,8 @@
 #include "lib/base/log.h"
 #include "lib/http/auth.h"
 #include "supervisor/api/mailbox_wait.h"
+#include "supervisor/api/openai/answer.h"
+#include "supervisor/api/openai/error.h"
 #include "supervisor/api/routes.h"
 #include "supervisor/api/stream/stream.h"
 
@@ -87,6 +89,7 @@ static void on_tick(uv_timer_t *t)
 	struct api *w = t->data;
 
 	streams_poll(w);
+	openai_answer_tick(w);
 	agent_files_expire(&w->files);
 }
 
@@ -126,6 +129,7 @@ static int open_server(struct api *w, struct err *e)
 		.tcp_address = c->http_listen[0] ? c->http_listen : NULL,
 		.routes = api_routes,
 		.check = check_token,
+		.error_body = openai_error_body,
 		.limits = limits_of(c),
 		.app = w,
 	};
@@ -171,6 +175,7 @@ void api_stop(struct api *w)
 	if (w->stopped)
 		return;
 	w->stopped = true;
+	openai_answer_stop(w);
 	uv_close((uv_handle_t *)&w->timer, NULL);
 	uv_close((uv_handle_t *)&w->soon, NULL);
 	http_server_stop(w->server);

@@ -22,8 +22,9 @@ struct api {
 	struct event_stream *streams; /* a ring: stream/stream.c */
 	struct edit_batch *batches;   /* in progress: write_batch.c */
 	struct mailbox_wait
-		*mailbox_waits;   /* waiting requests: mailbox_wait.c */
-	const char *budget_shown; /* last budget in the metrics */
+		*mailbox_waits;           /* waiting requests: mailbox_wait.c */
+	const char *budget_shown;         /* last budget in the metrics */
+	struct openai_wait *openai_waits; /* likewise: openai/answer.c */
 	int64_t nstreams, nsubscribers;
 	uv_timer_t timer; /* polls streams, since hints may be lost */
 	uv_timer_t soon;  /* continues a poll in a later turn */

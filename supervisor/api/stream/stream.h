@@ -45,4 +45,8 @@ void streams_close(struct api *w);
 void stream_event_json(struct buf *b, const struct event *ev);
 void stream_part_json(struct buf *b, const struct tail_item *item);
 
+/* Streams a run to an OpenAI client. Takes the request and the writer. */
+struct openai_writer;
+void openai_stream_subscribe(struct api_request *q, struct openai_writer *w);
+
 #endif

@@ -99,6 +99,22 @@ def seeds():
                  {"type": "dynamic-tool", "state": "approval-responded",
                   "toolCallId": "c", "approval": {
                       "id": "k", "approved": True, "reason": "r"}}]}]}
+    yield "POST", "/openai/v1/chat/completions", {
+        "model": "nobody", "stream": True, "messages": [
+            {"role": "system", "content": "s"}, {"role": "user", "content": [
+                {"type": "text", "text": "x"},
+                {"type": "image_url", "image_url": {
+                    "url": "data:image/png;base64,aGk="}},
+                {"type": "file", "file": {"filename": "n", "file_data":
+                                          "data:text/plain;base64,aGk="}}]}]}
+    yield "POST", "/openai/v1/responses", {
+        "model": "late", "background": True, "stream": True,
+        "conversation": {"id": "c"}, "reasoning": {"summary": "auto"},
+        "instructions": "i", "input": [
+            {"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": "x"},
+                {"type": "input_image", "image_url":
+                 "data:image/png;base64,aGk="}]}]}
     yield "PATCH", "/v1/sessions/ada/s1", {
         "title": "t", "meta": {"a": {"b": [1, {"c": None}]}}, "kind": "chat"}
     yield "PUT", "/v1/sessions/ada/s3", {
@@ -215,7 +231,7 @@ class Attack:
         assert 200 <= status < 300 or 400 <= status < 500, what
         if status >= 400:
             self.refused += 1
-            assert answer["detail"], what
+            assert answer.get("detail") or answer["error"]["message"], what
         return status, what
 
     def try_one(self, method, path, body):

@@ -309,6 +309,11 @@ def ask_rest(home, call):
     call("POST", "/v1/ai/a/chat", {"id": "c", "messages": [
         {"id": "1", "role": "user", "parts": [{"type": "text",
                                                "text": "[]"}]}]})
+    body = {"model": "a", "messages": [{"role": "user", "content": "[]"}]}
+    call("POST", "/openai/v1/chat/completions", body)
+    got = call("POST", "/openai/v1/responses", {
+        "model": "a", "input": "[]", "background": True})
+    call("POST", "/openai/v1/responses/%s/cancel" % got["id"])
     backup = home.dir / "b.tar"
     home.skep("backup", "create", "-o", backup)
     lib.eventually(lambda: home.skep(

@@ -123,6 +123,12 @@ REQUESTS = {
     "POST /v1/ai/{agent}/chat": lambda k: ("/v1/ai/agent1/chat", {
         "id": "ai%d" % k, "messages": [{"id": "m", "role": "user", "parts": [
             {"type": "text", "text": "x"}]}]}),
+    "POST /openai/v1/chat/completions": lambda k: ("/openai/v1/chat/completions", {
+        "model": "agent1", "messages": [{"role": "user", "content": "x"}]}),
+    "POST /openai/v1/responses": lambda k: ("/openai/v1/responses", {
+        "model": "agent1", "input": "x", "background": True}),
+    "POST /openai/v1/responses/{id}/cancel": lambda k: (
+        "/openai/v1/responses/%s/cancel" % row("resp", k), None),
     "DELETE /v1/channels/{name}": lambda k: ("/v1/channels/web%d" % (2 + k), None),
 }
 

@@ -118,7 +118,7 @@ class Routes:
 def read_everything(ask, run):
     """Every route that reads, with ids of what is there."""
     ids = {"run": run, "name": "a", "agent": "a", "key": "s", "session": "s",
-           "room": "r", "id": "none"}
+           "room": "r", "id": "none", "model": "a"}
     lists = {"deliveries": "delivery", "approvals": "approval",
              "inbound": "inbound"}
     for name in lists:
