@@ -166,6 +166,41 @@ static void check_follower(struct demo *d, struct verification *b)
 SHAPE_DECLARE(demo_summary, SUMMARY);
 SHAPE_DEFINE(demo_summary, SUMMARY);
 
+/* For users: each figure in words and with its unit. */
+static void print_summary(struct demo *d, const struct demo_summary *s)
+{
+	const struct {
+		const char *what;
+		int64_t value;
+		const char *unit;
+	} lines[] = {
+		{"runs", s->runs, ""},
+		{"  that succeeded", s->succeeded, ""},
+		{"  that the demo cancelled", s->cancelled, ""},
+		{"  that failed", s->failed, ""},
+		{"events stored by these runs", s->events, ""},
+		{"duration of the demo", s->seconds, " s"},
+		{"start of the supervisor", s->supervisor_ready_ms, " ms"},
+		{"time to accept one run", s->submit_us_per_run, " µs"},
+		{"time to cancel runs and end their processes", s->cancel_ms,
+		 " ms"},
+		{"second attempt after a worker was killed",
+		 s->worker_retried_ms, " ms"},
+		{"new supervisor after the old one was killed",
+		 s->supervisor_back_ms, " ms"},
+		{"active runs that the new supervisor adopted",
+		 s->workers_adopted, ""},
+		{"memory of the supervisor", s->supervisor_kb, " KiB"},
+		{"events that a client followed, each once", s->followed_events,
+		 ""},
+		{"problems found by the verification", s->problems, ""},
+	};
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		output_note(&d->cli->out, "%-45s %8" PRId64 "%s", lines[i].what,
+			    lines[i].value, lines[i].unit);
+}
+
 static void sum_up(struct demo *d, const struct verification *b)
 {
 	struct demo_summary s = {
@@ -187,7 +222,10 @@ static void sum_up(struct demo *d, const struct verification *b)
 	};
 
 	output_note(&d->cli->out, "%s", "");
-	output_object(&d->cli->out, &demo_summary_shape, &s);
+	if (d->cli->out.json)
+		output_object(&d->cli->out, &demo_summary_shape, &s);
+	else
+		print_summary(d, &s);
 }
 
 int demo_verify(struct demo *d, struct err *e)
