@@ -9,7 +9,7 @@
 # Files that a README.md names must exist.
 # Every directory of the first and second level with source files needs one, and
 # so does a deeper one with more than five files. Text is at most 100 columns
-# wide, except in tables and examples.
+# wide, except in tables and examples. The READMEs of examples are for users.
 cd "$(dirname "$0")/.." || exit 1
 found=$(git ls-files -co --exclude-standard | while read -r file; do
 	[ -e "$file" ] && echo "$file"
@@ -22,7 +22,7 @@ done | LC_ALL=C awk '
 		}
 	}
 	{ for (path = $0; path != ""; path = directory(path)) there[path] = 1 }
-	/^\./ || /^tests\/fuzz\/corpus\// || !/\// { next }
+	/^\./ || /^tests\/fuzz\/corpus\// || /^examples\/.*\// || !/\// { next }
 	/\/README\.md$/ { sub(/\/README\.md$/, ""); readme[$0] = 1; next }
 	/\.(c|h|def|sql|py|sh|js|mjs|cmake)$/ {
 		path = directory($0)
