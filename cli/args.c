@@ -119,7 +119,8 @@ static int keep_option(struct args *a, const struct option_spec *o,
 			       ARGS_OPTIONS_MAX);
 	a->options[a->noptions++] = (struct args_option){o, value};
 	a->help = a->help || !strcmp(o->name, "help");
-	a->version = a->version || !strcmp(o->name, "version");
+	/* "agent show --version N" is another option */
+	a->version = a->version || (!o->value && !strcmp(o->name, "version"));
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "schema/config.h"
 
+#include "lib/base/suggest.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
@@ -70,6 +71,45 @@ static bool is_section(const char *name)
 		if (!strcmp(keys[i].section, name))
 			return true;
 	return false;
+}
+
+/* The most similar key, written to `full`; or NULL. */
+static const char *find_similar_key(const char *key, char *full, size_t size)
+{
+	struct suggestion near;
+	const char *dot = strrchr(key, '.');
+	const char *name, *section = NULL;
+
+	suggest_begin(&near, dot ? dot + 1 : key);
+	for (size_t i = 0; i < NKEYS; i++)
+		suggest_candidate(&near, keys[i].name);
+	name = suggest_end(&near);
+	for (size_t i = 0; name && i < NKEYS; i++)
+		if (!strcmp(keys[i].name, name) &&
+		    (!section ||
+		     !strncmp(keys[i].section, key, strlen(keys[i].section))))
+			section = keys[i].section;
+	if (name)
+		text_printf(full, size, "%s.%s", section, name);
+	return name ? full : NULL;
+}
+
+int config_check_key(const char *key, struct err *e)
+{
+	const char *meant;
+	char full[64];
+
+	for (size_t i = 0; i < NKEYS; i++) {
+		text_printf(full, sizeof full, "%s.%s", keys[i].section,
+			    keys[i].name);
+		if (!strcmp(full, key))
+			return 0;
+	}
+	meant = find_similar_key(key, full, sizeof full);
+	return err_set(e, ERR_USAGE, "skep.json has no key '%s'%s%s%s",
+		       quoted(key).text, meant ? "; did you mean '" : "",
+		       meant ? meant : "; 'skep config show' lists all keys",
+		       meant ? "'?" : "");
 }
 
 /* Is word one of "a|b|c"? An empty list allows every word. */

@@ -35,6 +35,9 @@ int config_parse(struct config *c, const char *what, const char *text, size_t n,
 		 struct err *e);
 void config_fini(struct config *c);
 
+/* ERR_USAGE, with a suggestion, unless "section.key" is a key. */
+int config_check_key(const char *key, struct err *e);
+
 /* The effective values, as JSON with sections; and the JSON schema. */
 void config_show(const struct config *c, struct buf *out);
 void config_schema(struct buf *out);

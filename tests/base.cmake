@@ -17,9 +17,11 @@ fuzz(fuzz_json base)
 fuzz(fuzz_text base)
 fuzz(fuzz_locator schema)
 
-# docs/skep.schema.json is what the table of settings says; tools/readme writes
-# it anew.
-add_test(NAME unit.config_schema COMMAND ${CMAKE_COMMAND} -E compare_files
-	${PROJECT_BINARY_DIR}/doc/skep.schema.json
-	${PROJECT_SOURCE_DIR}/docs/skep.schema.json)
-set_tests_properties(unit.config_schema PROPERTIES LABELS unit)
+# Documents that are generated from tables; tools/readme writes them.
+foreach(DOCUMENT skep.schema.json agent.schema.json DEFINITION.md)
+	add_test(NAME unit.docs.${DOCUMENT}
+		COMMAND ${CMAKE_COMMAND} -E compare_files
+		${PROJECT_BINARY_DIR}/doc/${DOCUMENT}
+		${PROJECT_SOURCE_DIR}/docs/${DOCUMENT})
+	set_tests_properties(unit.docs.${DOCUMENT} PROPERTIES LABELS unit)
+endforeach()

@@ -1,7 +1,9 @@
 #include "cli/agent/acp_preset.h"
 
+#include "lib/base/text.h"
 #include "lib/os/atomic_file.h"
 #include "lib/os/file.h"
+#include "lib/os/program_path.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -38,6 +40,26 @@ const char *acp_preset_needs(const char *name)
 	const struct preset *p = find_preset(name);
 
 	return p ? p->needs : NULL;
+}
+
+const char *acp_preset_name(int i)
+{
+	return (size_t)i < sizeof presets / sizeof *presets ? presets[i].name
+							    : NULL;
+}
+
+/* A preset that npx downloads is "here" if its own program is: otherwise every
+ * machine with node would have all of them. */
+bool acp_preset_is_here(int i)
+{
+	const struct preset *p = &presets[i];
+	size_t n = strcspn(p->command, " ");
+	char word[64];
+
+	if (strncmp(p->command, "npx ", 4) == 0)
+		return program_in_path(p->name) && program_in_path("npx");
+	text_printf(word, sizeof word, "%.*s", (int)n, p->command);
+	return program_in_path(word);
 }
 
 /* Splits a text into words and adds a prefix to each. */

@@ -20,6 +20,11 @@ int acp_preset_make(const char *name, struct err *e);
  * another command. */
 int acp_preset_node(const char *name, const cJSON *config);
 
+/* The name of the i-th preset, NULL after the last one; and whether the program
+ * that starts it is in PATH. */
+const char *acp_preset_name(int i);
+bool acp_preset_is_here(int i);
+
 /* A sentence about what the agent needs; NULL if there is no such preset. */
 const char *acp_preset_needs(const char *name);
 

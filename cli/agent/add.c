@@ -27,7 +27,7 @@ static int agent_add(struct cli *cli, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "agent '%s' needs --driver, one of %s", row.name,
 			       AGENT_DRIVERS);
-	if (agent_store(cli, &row, e))
+	if (agent_check_place(cli, &row, e) || agent_store(cli, &row, e))
 		return -1;
 	return agent_print_stored(cli, row.name, "added", e);
 }
@@ -42,7 +42,13 @@ const struct command cmd_agent_add = {
 		 "\n"
 		 "COMMAND is the program that the driver executes; it is "
 		 "stored as config.command in the definition. --set and --from "
-		 "set the other members.\n"
+		 "set the other members; 'skep agent explain' describes all of "
+		 "them.\n"
+		 "\n"
+		 "A command or an argument that names a file in the current "
+		 "directory is stored with its absolute path. With --path, the "
+		 "runs work in that directory, and the command stays relative "
+		 "to it.\n"
 		 "\n"
 		 "--preset configures an agent that speaks the Agent Client "
 		 "Protocol. It creates the files and directories in your home "
@@ -51,6 +57,7 @@ const struct command cmd_agent_add = {
 		 "Examples:\n"
 		 "  skep agent add echo --driver exec --set config.stdin=text "
 		 "-- cat\n"
+		 "  skep agent add tests --driver exec --path . -- make test\n"
 		 "  skep agent add claude --preset claude",
 	.needs = NEEDS_CONTROL_MADE,
 	.arguments = ARGUMENTS(

@@ -32,7 +32,8 @@ static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 }
 
 /* The arguments after the name are the command of the driver. */
-static void add_command(struct cli *cli, cJSON *config)
+static void add_command(struct cli *cli, const struct agent_row *row,
+			cJSON *config)
 {
 	cJSON *list;
 
@@ -40,7 +41,9 @@ static void add_command(struct cli *cli, cJSON *config)
 		return;
 	list = cJSON_CreateArray();
 	for (int i = 1; cli_arg(cli, i); i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+		cJSON_AddItemToArray(
+			list, cJSON_CreateString(agent_command_word(
+				      cli, row, cli_arg(cli, i), i == 1)));
 	cJSON_DeleteItemFromObjectCaseSensitive(config, "command");
 	cJSON_DeleteItemFromObjectCaseSensitive(config, "shell");
 	cJSON_AddItemToObject(config, "command", list);
@@ -84,9 +87,19 @@ static int add_config(struct cli *cli, const struct agent_row *row, cJSON *def,
 		cJSON_Delete(config);
 		config = cJSON_CreateObject();
 	}
-	add_command(cli, config);
+	add_command(cli, row, config);
 	cJSON_AddItemToObject(def, "config", config);
 	return add_settings(cli, config, e);
+}
+
+static int add_path(struct cli *cli, cJSON *def, struct err *e)
+{
+	const char *path;
+
+	if (!cli_flag(cli, "path"))
+		return 0;
+	path = agent_path_option(cli, e);
+	return path ? set_text_member(def, "path", path, e) : -1;
 }
 
 static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
@@ -97,8 +110,10 @@ static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
 	int rc = path ? cli_read(path, &text, e) : 0;
 
 	if (path && !rc) {
-		def = json_parse_object(path, text.p, text.n, e);
-		rc = def && !agent_check_members(path, def, row->spec, e)
+		struct agent_text from = {path, NULL, text.p};
+
+		from.def = def = json_parse_object(path, text.p, text.n, e);
+		rc = def && !agent_check_members(&from, row, e)
 			     ? agent_from_json(row, path, def, &cli->arena, e)
 			     : -1;
 	}
@@ -123,6 +138,7 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 	static const char *const texts[] = {"driver", "workspace", "model",
 					    "prompt"};
 	cJSON *def = cJSON_CreateObject();
+	struct agent_text from = {.what = "the definition", .def = def};
 	int rc = apply_file(cli, row, e);
 
 	for (size_t i = 0; !rc && i < sizeof texts / sizeof texts[0]; i++)
@@ -132,13 +148,15 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 	if (!rc)
 		rc = add_prompt(cli, def, e);
 	if (!rc)
+		rc = add_path(cli, def, e);
+	if (!rc)
 		rc = agent_set_members(cli, row, def, e);
 	if (!rc)
 		rc = use_preset(cli, def, e);
 	if (!rc)
 		rc = add_config(cli, row, def, e);
 	if (!rc)
-		rc = agent_check_members("the definition", def, row->spec, e);
+		rc = agent_check_members(&from, row, e);
 	if (!rc)
 		rc = agent_from_json(row, "the definition", def, &cli->arena,
 				     e);
@@ -185,40 +203,6 @@ int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
 	return rc;
 }
 
-static const struct {
-	const char *driver, *member, *other, *set;
-} needed[] = {
-	{"exec", "command", "shell", "-- COMMAND..."},
-	{"acp", "command", "shell", "-- COMMAND..."},
-	{"chat", "endpoint", NULL, "--endpoint URL"},
-};
-
-/* A definition may be stored in steps, so missing settings are no error. */
-static void note_missing(struct cli *cli, const struct agent_row *row)
-{
-	const char *text = row->spec ? row->spec : "{}";
-	struct err ignored;
-	cJSON *spec = json_parse("spec", text, strlen(text), &ignored);
-	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
-
-	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		if (!strcmp(row->driver, needed[i].driver) &&
-		    !cJSON_HasObjectItem(config, needed[i].member) &&
-		    !(needed[i].other &&
-		      cJSON_HasObjectItem(config, needed[i].other)))
-			output_note(&cli->out,
-				    "its runs fail until you set config.%s: "
-				    "skep agent set %s %s",
-				    needed[i].member, row->name, needed[i].set);
-	if (!strcmp(row->driver, "chat") && !row->model &&
-	    !cJSON_HasObjectItem(config, "model"))
-		output_note(&cli->out,
-			    "its runs fail until you set a model: skep agent "
-			    "set %s --model MODEL",
-			    row->name);
-	cJSON_Delete(spec);
-}
-
 int agent_print_stored(struct cli *cli, const char *name, const char *verb,
 		       struct err *e)
 {
@@ -232,7 +216,6 @@ int agent_print_stored(struct cli *cli, const char *name, const char *verb,
 		    row.driver, row.model ? ", model " : "",
 		    row.model ? row.model : "",
 		    row.is_default ? ", the default agent" : "");
-	note_missing(cli, &row);
 	return 0;
 }
 

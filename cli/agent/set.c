@@ -2,46 +2,14 @@
 
 #include "cli/remote.h"
 #include "lib/base/text.h"
-#include "lib/os/file.h"
 #include "schema/control/registry.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int move_file(struct cli *cli, void *name, struct err *e)
 {
 	return registry_move(cli->control, name, cli_option(cli, "file"), e);
-}
-
-/* A definition in a file must be changed there, since the file overrides the
- * stored definition. */
-static int refuse_files(struct cli *cli, const struct agent_row *row,
-			struct err *e)
-{
-	struct agent_row filed = *row;
-	struct buf mine = BUF_MAX(4u * AGENT_TEXT_MAX);
-	struct buf theirs = BUF_MAX(4u * AGENT_TEXT_MAX);
-	int rc = agent_read_files(&cli->home, row->name, &filed, &cli->arena,
-				  e);
-
-	if (rc > 0) {
-		agent_to_json(row, &mine);
-		agent_to_json(&filed, &theirs);
-		rc = strcmp(mine.p, theirs.p) == 0
-			     ? 0
-			     : err_set(e, ERR_CONFLICT,
-				       "agent '%s' is defined by files in %s; "
-				       "edit "
-				       "these files instead",
-				       row->name,
-				       home_join(&cli->home, HOME_AGENTS,
-						 row->name)
-					       .text);
-	}
-	buf_fini(&mine);
-	buf_fini(&theirs);
-	return rc;
 }
 
 /* The supervisor may have another working directory. */
@@ -75,7 +43,8 @@ static int agent_set(struct cli *cli, struct err *e)
 	    agents_sync(cli->control, &cli->home, name, e) < 0)
 		return -1;
 	if (agents_get(cli->control, name, &row, &cli->arena, e) ||
-	    agent_edit(cli, &row, e) || refuse_files(cli, &row, e))
+	    agent_edit(cli, &row, e) || agent_refuse_files(cli, &row, e) ||
+	    agent_check_place(cli, &row, e))
 		return -1;
 	was = row.version;
 	was_default = row.is_default;

@@ -18,6 +18,17 @@ static int show_versions(struct cli *cli, const char *name, struct err *e)
 	return n ? 0 : agents_missing(cli->control, name, e);
 }
 
+static int show_version(struct cli *cli, const char *name, struct err *e)
+{
+	struct agent_version_row row;
+
+	if (agent_get_version(cli, name, cli_number(cli, "version", 0), &row,
+			      e))
+		return -1;
+	output_object(&cli->out, &agent_version_row_shape, &row);
+	return 0;
+}
+
 static int agent_show(struct cli *cli, struct err *e)
 {
 	const char *name = cli_arg(cli, 0);
@@ -31,6 +42,8 @@ static int agent_show(struct cli *cli, struct err *e)
 		return -1;
 	if (cli_flag(cli, "versions"))
 		return show_versions(cli, name, e);
+	if (cli_flag(cli, "version"))
+		return show_version(cli, name, e);
 	return agent_print(cli, name, e);
 }
 
@@ -42,6 +55,8 @@ const struct command cmd_agent_show = {
 	.arguments = ARGUMENTS(
 		{"AGENT", "name of the agent (default: the default agent)"}),
 	.options = OPTIONS(
-		FLAG(0, "versions", "list all versions of the definition")),
+		FLAG(0, "versions", "list all versions of the definition"),
+		OPTION(COUNT, 0, "version", "N",
+		       "show this version of the definition")),
 	.run = agent_show,
 };

@@ -23,6 +23,8 @@ SHAPE_DEFINE(agent_test_step, TEST_STEP);
 struct trial {
 	pid_t pid;
 	int in, out;
+	int64_t timeout_ms;
+	bool prompt; /* send one to the model */
 };
 
 /* The program that has the driver is beside skep. */
@@ -39,9 +41,8 @@ static int start_trial(struct cli *cli, const char *driver, struct trial *t,
 		       struct err *e)
 {
 	const char *path = program(cli, driver);
-	const char *ms = arena_printf(
-		&cli->arena, "%lld",
-		(long long)cli_number(cli, "timeout", TIMEOUT_MS));
+	const char *ms = arena_printf(&cli->arena, "%lld",
+				      (long long)t->timeout_ms);
 	int in[2], out[2];
 
 	if (pipe(in) || pipe(out))
@@ -115,7 +116,8 @@ static int check_trial_status(const struct agent_row *row, const char *preset,
 /* The input of the test: see worker/driver/acp/probe.h. The version of node
  * matters only for the command of the preset. */
 static void add_input(struct cli *cli, const struct agent_row *row,
-		      const cJSON *spec, const char *preset, struct buf *b)
+		      const cJSON *spec, const char *preset, bool prompt,
+		      struct buf *b)
 {
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
 
@@ -130,22 +132,27 @@ static void add_input(struct cli *cli, const struct agent_row *row,
 	sandbox_spec_copy(spec, b);
 	json_put_text(b, "home", cli->home.root);
 	json_put_int(b, "node", acp_preset_node(preset, config));
-	json_put_bool(b, "prompt", !cli_flag(cli, "no-prompt"));
+	json_put_bool(b, "prompt", prompt);
 	json_end_object(b);
 }
 
-static int try_agent(struct cli *cli, const struct agent_row *row,
-		     struct err *e)
+int agent_try(struct cli *cli, const struct agent_row *row,
+	      const struct agent_trial *how, struct err *e)
 {
 	cJSON *spec = json_parse_object("definition", row->spec,
 					strlen(row->spec), e);
 	struct buf input = BUF_MAX(AGENT_TEXT_MAX);
 	const char *preset = arena_text(&cli->arena,
 					json_text(spec, "preset", NULL));
-	struct trial t = {.in = -1, .out = -1};
+	struct trial t = {.in = -1,
+			  .out = -1,
+			  .timeout_ms = how->timeout_ms ? how->timeout_ms
+							: TIMEOUT_MS,
+			  .prompt = how->prompt};
 	int status = 0, rc = spec ? 0 : -1;
 
-	add_input(cli, row, spec, preset, &input);
+	(void)signal(SIGPIPE, SIG_IGN);
+	add_input(cli, row, spec, preset, t.prompt, &input);
 	cJSON_Delete(spec);
 	if (rc == 0)
 		rc = start_trial(cli, row->driver, &t, e);
@@ -163,12 +170,13 @@ static int try_agent(struct cli *cli, const struct agent_row *row,
 
 static int agent_test(struct cli *cli, struct err *e)
 {
+	struct agent_trial how = {.timeout_ms = cli_number(cli, "timeout", 0),
+				  .prompt = !cli_flag(cli, "no-prompt")};
 	struct agent_row row;
 
 	if (agents_get(cli->control, cli_arg(cli, 0), &row, &cli->arena, e))
 		return -1;
-	(void)signal(SIGPIPE, SIG_IGN);
-	return try_agent(cli, &row, e);
+	return agent_try(cli, &row, &how, e);
 }
 
 const struct command cmd_agent_test = {

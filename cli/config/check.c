@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/config/config_edit.h"
 
 #include "lib/base/text.h"
 #include "lib/json/json.h"
@@ -42,18 +42,6 @@ static void print_check_result(struct cli *cli, const char *path)
 	buf_fini(&out);
 }
 
-/* skepd checks the address when it listens on it. */
-static int check_listen(struct cli *cli, const char *file, struct err *e)
-{
-	char host[TEXT_HOST], port[TEXT_PORT];
-	const char *address = cli->config.http_listen;
-
-	if (!*address || text_address(address, host, port, e) == 0)
-		return 0;
-	e->code = ERR_CONFIG;
-	return err_wrap(e, "%s: http.listen", file);
-}
-
 static int config_check(struct cli *cli, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONFIG);
@@ -63,7 +51,7 @@ static int config_check(struct cli *cli, struct err *e)
 		return -1;
 	if (cli_arg(cli, 0) && !cli->config.from_file)
 		return err_set(e, ERR_NOTFOUND, "there is no file %s", file);
-	if (check_listen(cli, file, e))
+	if (config_check_listen(&cli->config, file, e))
 		return -1;
 	print_check_result(cli, file);
 	return 0;

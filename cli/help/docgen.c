@@ -7,6 +7,7 @@
 #include "cli/help/complete.h"
 #include "cli/help/man.h"
 #include "schema/config.h"
+#include "schema/definition.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -41,14 +42,29 @@ static void write_one(const char *dir, const char *name, void (*write)(FILE *))
 	close_output(to);
 }
 
-/* The JSON schema of skep.json, for editors. */
-static void write_schema(FILE *to)
+static void write_text(FILE *to, void (*write)(struct buf *))
 {
 	struct buf out = BUF_MAX(1u << 20);
 
-	config_schema(&out);
+	write(&out);
 	fputs(out.p, to);
 	buf_fini(&out);
+}
+
+/* The JSON schema of skep.json, for editors. */
+static void write_schema(FILE *to)
+{
+	write_text(to, config_schema);
+}
+
+static void write_agent_schema(FILE *to)
+{
+	write_text(to, definition_schema);
+}
+
+static void write_agent_document(FILE *to)
+{
+	write_text(to, definition_document);
 }
 
 int main(int argc, char **argv)
@@ -60,6 +76,8 @@ int main(int argc, char **argv)
 	write_one(argv[1], "skep.1", man_skep);
 	write_one(argv[1], "skep.json.5", man_config);
 	write_one(argv[1], "skep.schema.json", write_schema);
+	write_one(argv[1], "agent.schema.json", write_agent_schema);
+	write_one(argv[1], "DEFINITION.md", write_agent_document);
 	write_one(argv[1], "skep.bash", complete_bash);
 	write_one(argv[1], "_skep", complete_zsh);
 	write_one(argv[1], "skep.fish", complete_fish);

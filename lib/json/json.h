@@ -31,6 +31,10 @@ size_t json_repair(const char *text, size_t n, struct buf *out);
 cJSON *json_parse_object(const char *what, const char *text, size_t n,
 			 struct err *e);
 
+/* The line of the member at a path such as "config.stdin", or 0. The text is a
+ * valid JSON object; a name with a dot is not found. */
+int json_line_of(const char *text, const char *path);
+
 /* Member `name` of an object; NULL if it is absent or obj is not an object. */
 const cJSON *json_member(const cJSON *obj, const char *name);
 

@@ -2,6 +2,7 @@
 #define LIB_OS_PROGRAM_PATH_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 /* The path of a program of ours: all of one build are in one directory. "" gives
  * that directory, with a slash at its end. */
@@ -10,5 +11,10 @@ struct program_path {
 };
 
 struct program_path program_path(const char *name);
+
+/* Whether the file is an executable one; whether PATH has a program with this
+ * name. */
+bool program_is_file(const char *path);
+bool program_in_path(const char *name);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#define DEFINITION_MAX (4u * AGENT_TEXT_MAX)
-#define NAMES_MAX      1000 /* candidates for suggestions */
+#define DEFINITION_BYTES (4u * AGENT_TEXT_MAX)
+#define NAMES_MAX        1000 /* candidates for suggestions */
 
 int agents_missing(struct sql *db, const char *name, struct err *e)
 {
@@ -58,8 +58,8 @@ static int no_default(struct sql *db, struct arena *a, struct err *e)
 		return -1;
 	if (n == 0)
 		return err_set(e, ERR_NOTFOUND,
-			       "there are no agents; 'skep agent add AGENT "
-			       "--driver DRIVER' defines one");
+			       "there are no agents; 'skep init' or 'skep "
+			       "agent add AGENT' defines one");
 	return err_set(e, ERR_NOTFOUND,
 		       "there is no default agent; name an agent of 'skep "
 		       "agent ls', or choose a default with 'skep agent set %s "
@@ -173,7 +173,7 @@ static int is_stored(struct sql *db, struct agent_row *row, struct arena *a,
 int agents_put(struct sql *db, struct agent_row *row, struct arena *a,
 	       struct err *e)
 {
-	struct buf definition = BUF_MAX(DEFINITION_MAX);
+	struct buf definition = BUF_MAX(DEFINITION_BYTES);
 	char *digest = arena_alloc(a, HASH_HEX);
 	int rc = -1;
 

@@ -5,6 +5,7 @@
 #include "lib/db/sql.h"
 #include "lib/json/json.h"
 #include "schema/control_queries.h"
+#include "schema/definition.h"
 #include "schema/home.h"
 
 /*
@@ -17,23 +18,27 @@
  * A definition can also be in files, agents/NAME/agent.json and prompt.md: its
  * members override those of the row, and a change applies at the next use.
  */
-#define AGENT_DRIVERS    "script|exec|acp|chat"
-#define AGENT_WORKSPACES "disk|vfs-scratch|vfs-only"
-#define AGENT_TEXT_MAX   (1u << 20) /* bytes of a prompt, of a spec */
+#define AGENT_TEXT_MAX (1u << 20) /* bytes of a prompt, of a spec */
 
 /* Applies the members of `def` to *row; a member that is null gets its default.
  * `what` names the definition in errors (ERR_INVALID). Settings that the driver
- * does not have are rejected (schema/driver_config.h), and so are secrets
+ * does not have are rejected (schema/definition.h), and so are secrets
  * (schema/secret.h). "default" sets is_default. */
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
 
-/* ERR_INVALID names the first unknown member of `def`
- * (schema/control/agent_member.def) and suggests a known one. null is accepted:
- * it removes a member. So are the members of `stored`, a spec or NULL: versions
- * before this check accepted any name. */
-int agent_check_members(const char *what, const cJSON *def, const char *stored,
-			struct err *e);
+/* A definition as a user gave it: parsed, and its text if there is one, for the
+ * line of an error. */
+struct agent_text {
+	const char *what; /* in errors: a file, or "the definition" */
+	const cJSON *def;
+	const char *text; /* or NULL */
+};
+
+/* definition_check for a change of *row. The error says what, and in which line
+ * of the text. */
+int agent_check_members(const struct agent_text *from,
+			const struct agent_row *row, struct err *e);
 
 /* The definition with its members in a fixed order, `spec` last. This text is
  * stored as a version and hashed. */

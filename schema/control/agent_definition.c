@@ -5,7 +5,6 @@
 #include "lib/sandbox/spec.h"
 #include "schema/control/child_limits.h"
 #include "schema/control/run_workspace.h"
-#include "schema/driver_config.h"
 #include "schema/secret.h"
 
 #include <stddef.h>
@@ -155,7 +154,7 @@ static int check_config(const struct agent_row *row, const char *what,
 	if (!row->driver || (!cJSON_HasObjectItem(def, "config") &&
 			     !cJSON_HasObjectItem(def, "driver")))
 		return 0;
-	return driver_config_check(
+	return definition_check_config(
 		       row->driver,
 		       cJSON_GetObjectItemCaseSensitive(spec, "config"), e)
 		       ? err_wrap(e, "%s", what)

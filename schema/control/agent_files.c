@@ -42,16 +42,16 @@ static int refuse_default(const char *path, const cJSON *def, const char *name,
 		       path, name);
 }
 
-static int take_definition(const char *path, struct agent_row *row,
-			   const cJSON *def, struct arena *a, struct err *e)
+static int take_definition(const struct agent_text *from, struct agent_row *row,
+			   struct arena *a, struct err *e)
 {
-	if (refuse_default(path, def, row->name, e) ||
-	    agent_check_members(path, def, row->spec, e))
+	if (refuse_default(from->what, from->def, row->name, e) ||
+	    agent_check_members(from, row, e))
 		return -1;
 	row->spec = "{}"; /* a member that the file no longer contains is
 			   * removed */
 	row->model = NULL;
-	return agent_from_json(row, path, def, a, e) ? -1 : 1;
+	return agent_from_json(row, from->what, from->def, a, e) ? -1 : 1;
 }
 
 static int read_definition(const char *path, struct agent_row *row,
@@ -62,8 +62,10 @@ static int read_definition(const char *path, struct agent_row *row,
 	cJSON *def = NULL;
 
 	if (rc > 0) {
-		def = json_parse_object(path, text.p, text.n, e);
-		rc = def ? take_definition(path, row, def, a, e) : -1;
+		struct agent_text from = {path, NULL, text.p};
+
+		from.def = def = json_parse_object(path, text.p, text.n, e);
+		rc = def ? take_definition(&from, row, a, e) : -1;
 	}
 	cJSON_Delete(def);
 	buf_fini(&text);

@@ -1,6 +1,7 @@
 #include "schema/control/child_limits.h"
 
 #include "lib/base/text.h"
+#include "schema/definition.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -8,30 +9,6 @@
 #define COUNT_MAX  10000
 #define TOKENS_MAX INT64_C(1000000000000)
 #define COST_MAX   1e6 /* dollars */
-
-static const char *const names[] = {"agents",    "max_depth", "max_concurrent",
-				    "max_total", "max_cost",  "max_tokens"};
-
-static int check_names(const cJSON *v, struct err *e)
-{
-	const cJSON *m;
-
-	cJSON_ArrayForEach(m, v)
-	{
-		size_t i = 0, n = sizeof names / sizeof *names;
-
-		while (i < n && strcmp(names[i], m->string) != 0)
-			i++;
-		if (i == n)
-			return err_set(e, ERR_INVALID,
-				       "children: unknown member '%s'; the "
-				       "members are agents, max_depth, "
-				       "max_concurrent, max_total, max_cost "
-				       "and max_tokens",
-				       quoted(m->string).text);
-	}
-	return 0;
-}
 
 static int read_count(const cJSON *v, const char *name, int64_t max,
 		      int64_t *out, struct err *e)
@@ -104,7 +81,8 @@ int child_limits_read(struct child_limits *out, const cJSON *spec,
 		return 0;
 	if (!cJSON_IsObject(v))
 		return err_set(e, ERR_INVALID, "children must be an object");
-	if (check_names(v, e) || read_agents(v, &out->agents, e) ||
+	if (definition_check_names("children", v, e) ||
+	    read_agents(v, &out->agents, e) ||
 	    read_count(v, "max_depth", COUNT_MAX, &out->max_depth, e) ||
 	    read_count(v, "max_concurrent", COUNT_MAX, &out->max_concurrent,
 		       e) ||

@@ -93,8 +93,8 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 		return -1;
 	if (!(flags & SQL_CREATE) && !file_exists(path.text))
 		return err_set(e, ERR_NOTFOUND,
-			       "there is no skep home at %s; 'skep agent "
-			       "add' or 'skep up' creates one",
+			       "there is no skep home at %s; 'skep init' "
+			       "creates one",
 			       home->root);
 	if (!(flags & SQL_CREATE) && file_size(path.text) == 0)
 		return err_set(e, ERR_CORRUPT,

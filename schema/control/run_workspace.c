@@ -1,6 +1,7 @@
 #include "schema/control/run_workspace.h"
 
 #include "lib/base/text.h"
+#include "schema/definition.h"
 
 #include <string.h>
 
@@ -80,34 +81,6 @@ int run_workspace_check(const struct run_request *request, struct err *e)
 
 /* --- the definition ---------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	bool is_text;
-} members[] = {
-	{"name", true},   {"fork_of", true},    {"over", true},
-	{"fresh", false}, {"ephemeral", false}, {"share", false},
-};
-
-static int check_member(const cJSON *v, struct err *e)
-{
-	for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-		bool fits = members[i].is_text ? cJSON_IsString(v)
-					       : cJSON_IsBool(v);
-
-		if (strcmp(members[i].name, v->string) != 0)
-			continue;
-		return fits ? 0
-			    : err_set(e, ERR_INVALID, "namespace.%s must be %s",
-				      v->string,
-				      members[i].is_text ? "a string"
-							 : "true or false");
-	}
-	return err_set(e, ERR_INVALID,
-		       "unknown member namespace.%s; allowed are name, "
-		       "fork_of, over, fresh, ephemeral and share",
-		       quoted(v->string).text);
-}
-
 static bool is_set(const cJSON *v, const char *name)
 {
 	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v, name));
@@ -124,13 +97,9 @@ static int check_object(const cJSON *v, struct err *e)
 {
 	const char *fork_of = json_text(v, "fork_of", NULL);
 	const char *over = json_text(v, "over", NULL);
-	const cJSON *item;
 
-	cJSON_ArrayForEach(item, v)
-	{
-		if (check_member(item, e))
-			return -1;
-	}
+	if (definition_check_names("namespace", v, e))
+		return -1;
 	return check_kind((fork_of != NULL) + (over != NULL) +
 				  is_set(v, "fresh"),
 			  fork_of, over, e);

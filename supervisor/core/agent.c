@@ -65,12 +65,13 @@ static int define_agent(struct supervisor *s, const char *name,
 				.spec = "{}",
 				.source = "command"};
 	struct agent_row old = {0};
+	struct agent_text from = {.what = "the definition", .def = def};
 	int changed;
 
 	if (text_check_name("agent", name, e) ||
 	    sql_get(s->db, Q_AGENT_GET, &(struct agent_get_in){name}, &old, a,
 		    e) < 0 ||
-	    agent_check_members("the definition", def, old.spec, e) ||
+	    agent_check_members(&from, &old, e) ||
 	    agent_from_json(&row, "the definition", def, a, e))
 		return -1;
 	if (!row.driver)

@@ -2,7 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/json/json.h"
-#include "schema/driver_config.h"
+#include "schema/definition.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -217,7 +217,7 @@ static void read_rest(struct exec_config *c, const cJSON *v)
 
 	while (i < n && strcmp(stdin_words[i], word) != 0)
 		i++;
-	assert(i < n); /* driver_config_check has checked it */
+	assert(i < n); /* definition_check_config has checked it */
 	c->in = (enum exec_stdin)i;
 	c->context = json_i64(v, "context", CONTEXT_MORE);
 }
@@ -239,7 +239,7 @@ int exec_config_read(struct exec_config *c, const struct msg_start *s,
 	*c = (struct exec_config){.cwd = cwd};
 	if (!v)
 		return -1;
-	rc = driver_config_check("exec", v, e) ||
+	rc = definition_check_config("exec", v, e) ||
 			     exec_config_command(c, v, s, a, e)
 		     ? -1
 		     : 0;

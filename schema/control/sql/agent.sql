@@ -52,6 +52,13 @@ VALUES (:agent, :version, :definition, :digest, :source, :created_at);
 SELECT agent, version, definition, digest, source, created_at
   FROM agent_version WHERE agent = :agent ORDER BY version DESC;
 
+-- the current version for 0
+-- query agent_version_get (agent text, version i64) -> agent_version_row
+SELECT agent, version, definition, digest, source, created_at
+  FROM agent_version
+ WHERE agent = :agent AND version = coalesce(nullif(:version, 0),
+       (SELECT max(version) FROM agent_version WHERE agent = :agent));
+
 -- query agent_version_last (agent text) -> (version i64)
 SELECT coalesce(max(version), 0) AS version FROM agent_version
  WHERE agent = :agent;

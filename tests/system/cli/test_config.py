@@ -101,4 +101,5 @@ def test_a_broken_object_is_not_stored_as_text(home):
     error = home.refused(64, "agent", "add", "a", "--driver", "exec", "--set",
                         'config={"shell":')
     assert "config: line 1, column 9" in error, error
-    home.skep("agent", "add", "a", "--driver", "exec", "--set", "prompt=[x] y")
+    home.skep("agent", "add", "a", "--driver", "script", "--set",
+              "prompt=[x] y")

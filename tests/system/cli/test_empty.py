@@ -49,6 +49,7 @@ def test_a_missing_default_agent_is_named(home):
 
 
 def test_failures_have_a_title_of_their_own(home):
-    home.skep("agent", "add", "a", "--driver", "acp", "--", "/nonexistent/x")
+    home.skep("agent", "add", "a", "--driver", "acp", "--force", "--",
+              "/nonexistent/x")
     r = home.skep("agent", "test", "a", "--no-prompt", "--json", code=1)
     assert '"title":"the operation failed"' in r.err, r.err

@@ -8,7 +8,7 @@ from skepd_lib import Host, Refused, finish, host
 def test_the_first_agent_makes_the_home_and_is_the_default(home):
     row = home.skep("agent", "add", "ada", "--driver", "script", "--json").json
     assert row["is_default"] and row["version"] == 1
-    home.skep("agent", "add", "bob", "--driver", "exec")
+    home.skep("agent", "add", "bob", "--driver", "exec", "--", "true")
     assert [r["is_default"] for r in home.skep("agent", "ls", "--json").lines] \
         == [True, False]
     home.skep("agent", "set", "bob", "--default")
@@ -34,7 +34,8 @@ def test_members_that_nobody_knows_survive_a_change(home):
     """Earlier versions stored any member."""
     stored = {"command": ["sh"], "mine": {"deep": [1, {"x": None}]},
               "config.exec": True}
-    home.skep("agent", "add", "a", "--driver", "exec")
+    stored["config"] = {"command": ["sh"]}
+    home.skep("agent", "add", "a", "--driver", "exec", "--", "sh")
     home.execute(home.control, "UPDATE agent SET spec = ?", json.dumps(stored))
     d = Host(home)
     for running in (False, True):
@@ -46,23 +47,26 @@ def test_members_that_nobody_knows_survive_a_change(home):
     finish(d)
     r = home.skep("agent", "set", "a", "--unset", "mine", "--unset",
                   "config.exec", "--json").json
-    assert r["spec"] == {"command": ["sh"]}
+    assert r["spec"] == {"command": ["sh"], "config": {"command": ["sh"]}}
 
 
 def test_a_name_with_dots_sets_the_inner_member(home):
     def spec(verb, *args):
         return home.skep("agent", verb, "a", *args, "--json").json["spec"]
 
-    assert spec("add", "--driver", "chat", "--set", "config.exec=true",
+    url = {"endpoint": "http://localhost:1/v1"}
+    assert spec("add", "--driver", "chat", "--model", "m", "--endpoint",
+                url["endpoint"], "--set", "config.exec=true",
                 "--set", "limits.memory=1G") == \
-        {"config": {"exec": True}, "limits": {"memory": "1G"}}
+        {"config": dict(url, exec=True), "limits": {"memory": "1G"}}
     assert spec("set", "--set", "config.headers.X-A=b", "--set",
-                r"config.headers.c\.d=[1]") == \
-        {"config": {"exec": True, "headers": {"X-A": "b", "c.d": [1]}},
+                r'config.headers.c\.d={"env":"V"}') == \
+        {"config": dict(url, exec=True,
+                        headers={"X-A": "b", "c.d": {"env": "V"}}),
          "limits": {"memory": "1G"}}
     assert spec("set", "--unset", "config.headers", "--endpoint",
-                "http://localhost:1/v1") == \
-        {"config": {"exec": True, "endpoint": "http://localhost:1/v1"},
+                "http://localhost:2/v1") == \
+        {"config": {"exec": True, "endpoint": "http://localhost:2/v1"},
          "limits": {"memory": "1G"}}
     for word in ("config.=1", "config..a=1", ".a=1", "."):
         home.refused(64, "agent", "set", "a", "--set", word)
@@ -72,7 +76,7 @@ def test_a_name_with_dots_sets_the_inner_member(home):
 
 def test_unknown_members_are_rejected(home):
     d = Host(home)
-    home.skep("agent", "add", "a", "--driver", "exec")
+    home.skep("agent", "add", "a", "--driver", "exec", "--", "true")
     for running in (False, True):
         if running:
             d.start()
@@ -196,8 +200,8 @@ def test_an_unknown_member_in_a_file_is_refused_as_everywhere(home):
     (d / "agent.json").write_text(json.dumps(good))
     assert h.until(h.submit("f"))["state"] == "succeeded"
     (d / "agent.json").write_text(json.dumps(dict(good, netwrok="none")))
-    words = "agents/f/agent.json: unknown member 'netwrok'; did you mean " \
-        "'network'?"
+    words = "agents/f/agent.json: line 1: unknown member 'netwrok'; did you " \
+        "mean 'network'?"
     assert words in home.refused(65, "run", "f", "x")
     finish(h)
     assert words in home.refused(65, "agent", "show", "f")
@@ -247,8 +251,9 @@ def test_a_value_that_the_driver_cannot_use_is_refused(home):
                  ("shell=5", "config.shell is 5; it must be a string"),
                  ("context=1001", "1001; it must be a whole number from 0 to 1000"),
                  ("context=1.5", "1.5; it must be a whole number"),
-                 ("command=ls", "config.command must be a list of strings"),
-                 ("env=[]", "config.env must be an object whose values are strings"),
+                 ("command=ls", 'config.command is "ls"; it must be a list of strings'),
+                 ("env=[]", "config.env is a list; it must be an object whose values are "
+                  "strings"),
                  ("pass=[1]", "config.pass must be a list of strings")),
         "acp": (("mcp=yes", '"yes"; it must be true or false'),
                 ("idle_ms=-1", "-1; it must be a whole number from 0 to 86400000"),
@@ -268,17 +273,19 @@ def test_a_value_that_the_driver_cannot_use_is_refused(home):
     home.refused(65, "agent", "set", "ok", "--set", "config.stdin=tape")
     assert home.skep("agent", "show", "ok", "--json").json == before
     assert home.skep("agent", "ls", "--quiet").out.split() == ["ok"]
-    for driver, hint in (("exec", "-- COMMAND"), ("chat", "--endpoint URL"),
-                         ("chat", "--model MODEL")):
-        home.skep("agent", "rm", "y", code=None)
-        said = home.skep("agent", "add", "y", "--driver", driver).out
-        assert "skep agent set y " + hint in said, said
+    for driver, given, hint in (
+            ("exec", (), "a command after --"), ("acp", (), "--preset"),
+            ("chat", (), "--endpoint URL"),
+            ("chat", ("--endpoint", "http://h/v1"), "--model MODEL")):
+        said = home.refused(65, "agent", "add", "y", "--driver", driver, *given)
+        assert "agent 'y': the driver %s needs" % driver in said, said
+        assert hint in said, said
 
 
 def test_every_driver_has_a_test(home):
     def check(code, driver, config, **more):
         text = json.dumps(dict(more, driver=driver, config=config))
-        home.skep("agent", "add", "t", "--from", "-", input=text)
+        home.skep("agent", "add", "t", "--force", "--from", "-", input=text)
         r = home.skep("agent", "test", "t", "--json", code=code)
         home.skep("agent", "rm", "t")
         return {s["step"]: (s["result"], s["detail"]) for s in r.lines}
@@ -308,7 +315,8 @@ def test_every_driver_has_a_test(home):
 
 
 def test_a_secret_in_a_definition_is_refused(home):
-    home.skep("agent", "add", "a", "--driver", "chat")
+    home.skep("agent", "add", "a", "--driver", "chat", "--endpoint",
+              "http://localhost:1/v1", "--model", "m")
     before = home.skep("agent", "show", "a").out
     error = home.refused(65, "agent", "set", "a", "--set",
                         'config.endpoint={"api_key":"sk-123"}')
@@ -324,7 +332,7 @@ LEAKS = ({"config": {"env": {"OPENAI_API_KEY": "sekrit-77"}}},
 
 
 def test_a_secret_is_refused_on_every_way_into_a_definition(home):
-    home.skep("agent", "add", "a", "--driver", "exec")
+    home.skep("agent", "add", "a", "--driver", "exec", "--", "true")
     for i, leak in enumerate(LEAKS):
         d = home.path / "agents" / ("f%d" % i)
         d.mkdir()

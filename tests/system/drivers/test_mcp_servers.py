@@ -132,14 +132,14 @@ def test_a_cancel_ends_a_call_and_its_server(home):
 def test_wrong_settings_are_named(home):
     m = Mock(home, text("done"))
     for servers, why in (({"a b": {}}, "a name must"),
-                         ({"s": {"url": "ftp://x"}}, "mcp_servers.s"),
-                         ({"s": {"command": []}}, "command"),
-                         ({"s": {"command": ["x"], "what": 1}}, "what")):
+                         ({"s": {"command": []}}, "command")):
         d = chat(home, m, config={"mcp_servers": servers})
         row = run(d)
         assert row["reason"] == "bad_config" and why in row["detail"], row
     secret = {"url": "http://x", "headers": {"Authorization": "Bearer x"}}
-    for servers, why in (([], "must be an object"), ({"s": secret}, "secret")):
+    for servers, why in (([], "must be an object"), ({"s": secret}, "secret"),
+                         ({"s": {"url": "ftp://x"}}, "mcp_servers.s.url"),
+                         ({"s": {"command": ["x"], "what": 1}}, "'what'")):
         try:  # it does not even get into the definition
             chat(home, m, config={"mcp_servers": servers})
             raise AssertionError("it was stored")

@@ -2,7 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/json/json.h"
-#include "schema/driver_config.h"
+#include "schema/definition.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 	*c = (struct acp_config){.exec.cwd = cwd};
 	if (!v)
 		return -1;
-	rc = driver_config_check("acp", v, e) ||
+	rc = definition_check_config("acp", v, e) ||
 			     exec_config_command(&c->exec, v, s, a, e) ||
 			     exec_config_network(&c->exec, a, e) ||
 			     mcp_servers_read(&c->servers, v, s, a, e) ||

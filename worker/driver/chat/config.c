@@ -2,7 +2,7 @@
 
 #include "lib/base/text.h"
 #include "lib/json/json.h"
-#include "schema/driver_config.h"
+#include "schema/definition.h"
 #include "schema/home.h"
 #include "schema/price.h"
 
@@ -23,7 +23,15 @@ static const struct {
 #undef LIMIT
 };
 
-/* driver_config_check has checked the values. */
+static bool is_setting(const char *name)
+{
+	char path[DEFINITION_PATH];
+
+	text_printf(path, sizeof path, "config.%s", name);
+	return definition_find(path, "chat") != NULL;
+}
+
+/* definition_check_config has checked the values. */
 static void read_limits(struct chat_config *c, const cJSON *v)
 {
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -32,7 +40,7 @@ static void read_limits(struct chat_config *c, const cJSON *v)
 		int64_t *to = (int64_t *)(void *)((char *)&c->limits +
 						  limits[i].offset);
 
-		assert(driver_config_has("chat", limits[i].name));
+		assert(is_setting(limits[i].name));
 		*to = limits[i].other;
 		if (m)
 			*to = (int64_t)m->valuedouble;
@@ -174,7 +182,7 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 {
 	const cJSON *price = cJSON_GetObjectItemCaseSensitive(v, "price");
 
-	if (driver_config_check("chat", v, e))
+	if (definition_check_config("chat", v, e))
 		return -1;
 	c->system = s->system;
 	c->ruled = cJSON_HasObjectItem(v, "permissions");
