@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # reason: R reads only, S asks the supervisor (the routes are below), O other.
 NOT_HERE = {
     "R": "status ps invocation_ls top show logs diff events approval_ls"
-         " approval_show agent_ls agent_show session_ls session_show"
+         " approval_show agent_ls agent_show agent_explain agent_schema"
+         " agent_diff credential_ls session_ls session_show"
          " session_tail session_search session_tree session_export"
          " vector_search vector_ls channel_ls channel_show channel_logs"
          " conversation_ls delivery_ls delivery_show delivery_stats inbound_ls"
@@ -39,8 +40,9 @@ NOT_HERE = {
          " schedule_add schedule_set schedule_pause schedule_resume"
          " schedule_fire schedule_rm",
     # an interactive program; its home is thrown away; fsync is what waits; needs
-    # a run with a namespace, and writes as vfs_rollback does
-    "O": "agent_test demo vfs_mount vfs_umount revert",
+    # a run with a namespace, and writes as vfs_rollback does; does what agent_add,
+    # credential_add and config_set do
+    "O": "agent_test demo vfs_mount vfs_umount revert init",
 }
 
 JSONL = "\n".join(json.dumps(x) for x in (
@@ -70,6 +72,10 @@ def writers(home):
         ("agent_add", ["a", "--driver", "script"], None),
         ("agent_add", ["b", "--driver", "script"], None),
         ("agent_set", ["a", "--model", "m"], None),
+        ("agent_revert", ["a", "--version", "1"], None),
+        ("config_set", ["run.grace", "6s"], None),
+        ("credential_add", ["k"], "sekrit"),
+        ("credential_rm", ["k", "--yes"], None),
         ("session_append", ["s", "one"], None),
         ("session_append", ["s", "two"], None),
         ("session_append", ["s", "x" * 100000], None),

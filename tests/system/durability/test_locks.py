@@ -175,7 +175,8 @@ def readers(home, run):
     (aid,), = home.query(home.agent_db("a"), "SELECT aid FROM artifact LIMIT 1")
     lines = """status;ps --all;invocation_ls;show {run};logs {run};events
         approval_ls;approval_show none;approval_allow none;approval_deny none
-        agent_ls;agent_show a;session_ls;session_show s;session_tail s
+        agent_ls;agent_show a;agent_explain;agent_schema;agent_diff a
+        credential_ls;init --with none --no-dashboard;session_ls;session_show s;session_tail s
         session_search one;session_tree s;session_export s
         vector_search [1,0] --model m;vector_ls;channel_ls;channel_show c
         channel_logs c;conversation_ls;channel_test c;channel_bind c a --peer p
