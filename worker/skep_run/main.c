@@ -374,9 +374,9 @@ static bool read_options(int argc, char **argv, struct call *c)
 	return true;
 }
 
-#ifdef SKEP_FAULTS
-/* LeakSanitizer, in builds that have it, traces its own process, which the
- * sandbox refuses. Its search would fail, and change the exit status. */
+#ifdef __SANITIZE_ADDRESS__
+/* LeakSanitizer traces its own process, which the sandbox refuses. Its search
+ * would fail, and change the exit status. */
 int __lsan_is_turned_off(void); /* NOLINT(bugprone-reserved-identifier) */
 int __lsan_is_turned_off(void)  /* NOLINT(bugprone-reserved-identifier) */
 {
