@@ -129,7 +129,7 @@ int supervisor_schedule_switch(struct supervisor *s, const char *name,
 static int fire_now(struct supervisor *s, const char *name, const char *by,
 		    struct completion done, struct err *e)
 {
-	struct schedule_row row;
+	struct schedule_row row = {0};
 	struct arena a = {0};
 	struct firing_request f = {&row, clock_now(), "on request", by};
 	struct schedule_advance_in count = {.name = name, .now = f.slot};
