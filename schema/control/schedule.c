@@ -168,6 +168,11 @@ static int check_action(const struct schedule_row *row, struct err *e)
 {
 	bool flow = !strcmp(row->action, "flow");
 
+	if (strcmp(row->action, "run") != 0)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "a schedule can start only runs; this version "
+			       "of skep has no %ss",
+			       row->action);
 	if (flow && (!row->flow || row->agent || row->prompt))
 		return err_set(e, ERR_INVALID,
 			       "a schedule of a flow names the flow, and has "
