@@ -143,16 +143,17 @@ static void assign_fields(struct cron *c, uint64_t set[FIELDS])
 	c->any_weekday = is_full(WEEKDAY, set[WEEKDAY]);
 }
 
-static int parse_name(struct cron *c, const char *text, struct err *e)
+/* The expression that a name such as @daily stands for, or NULL. */
+static const char *expand_name(const char *text, struct err *e)
 {
 	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
 		if (!strcasecmp(aliases[i].name, text))
-			return cron_parse(c, aliases[i].text, e);
-	return err_set(e, ERR_INVALID,
-		       "cron: unknown name %s; the names are @yearly, "
-		       "@annually, @monthly, @weekly, @daily, @midnight and "
-		       "@hourly",
-		       quoted(text).text);
+			return aliases[i].text;
+	err_set(e, ERR_INVALID,
+		"cron: unknown name %s; the names are @yearly, @annually, "
+		"@monthly, @weekly, @daily, @midnight and @hourly",
+		quoted(text).text);
+	return NULL;
 }
 
 int cron_parse(struct cron *c, const char *text, struct err *e)
@@ -163,7 +164,9 @@ int cron_parse(struct cron *c, const char *text, struct err *e)
 
 	*c = (struct cron){0};
 	if (*text == '@')
-		return parse_name(c, text, e);
+		text = expand_name(text, e);
+	if (!text)
+		return -1;
 	if (strlen(text) >= sizeof copy)
 		return err_set(e, ERR_INVALID,
 			       "cron: an expression has less than %d bytes",
