@@ -20,3 +20,7 @@ def test_the_notebook_of_sql_md_gives_the_output_it_shows(home):
 
 def test_the_commands_of_schedules_md_give_the_output_it_shows(home):
     doc_lib.check(home, "docs/SCHEDULES.md")
+
+
+def test_the_commands_of_the_readme_give_the_output_it_shows(home):
+    doc_lib.check(home, "README.md")

@@ -214,7 +214,8 @@ def test_every_command_that_writes_syncs_before_it_replies(home):
         if not t.wrote:
             idle.add(name)
     assert not early, "\n".join(early)
-    assert idle <= {"vfs_fsck", "state_maintain", "doctor"}, idle  # found nothing
+    # found nothing; deletes a file and syncs its directory
+    assert idle <= {"vfs_fsck", "state_maintain", "doctor", "credential_rm"}, idle
 
 
 # --- routes ---------------------------------------------------------------
