@@ -152,6 +152,11 @@ static int number_of(const struct key *k, const cJSON *v, int64_t *out,
 	char key[64];
 
 	text_printf(key, sizeof key, "%s.%s", k->section, k->name);
+	if (cJSON_IsNumber(v) && k->kind == KIND_millis &&
+	    fabs(v->valuedouble) < 9e12) {
+		*out = (int64_t)llround(v->valuedouble * 1000);
+		return 0;
+	}
 	if (cJSON_IsNumber(v) && v->valuedouble == floor(v->valuedouble) &&
 	    fabs(v->valuedouble) < 9e15) {
 		*out = (int64_t)v->valuedouble;
@@ -161,12 +166,31 @@ static int number_of(const struct key *k, const cJSON *v, int64_t *out,
 		return text_millis(key, v->valuestring, out, e);
 	if (cJSON_IsString(v) && k->kind == KIND_bytes)
 		return text_bytes(key, v->valuestring, out, e);
+	if (k->kind == KIND_millis)
+		return err_set(e, ERR_CONFIG,
+			       "%s must be a number of seconds, or a string "
+			       "such as \"30s\"",
+			       key);
 	return err_set(e, ERR_CONFIG, "%s must be a whole number%s", key,
-		       k->kind == KIND_millis
-			       ? " of milliseconds, or a string such as \"30s\""
-		       : k->kind == KIND_bytes
+		       k->kind == KIND_bytes
 			       ? " of bytes, or a string such as \"64k\""
 			       : "");
+}
+
+static int reject_range(const struct key *k, int64_t n, struct err *e)
+{
+	char is[TEXT_HUMAN], min[TEXT_HUMAN], max[TEXT_HUMAN];
+
+	if (k->kind == KIND_millis)
+		return err_set(e, ERR_CONFIG,
+			       "%s.%s is %s; it must be between %s and %s",
+			       k->section, k->name, text_duration(n, is),
+			       text_duration(k->min, min),
+			       text_duration(k->max, max));
+	return err_set(e, ERR_CONFIG,
+		       "%s.%s is %" PRId64 "; it must be between %" PRId64
+		       " and %" PRId64,
+		       k->section, k->name, n, k->min, k->max);
 }
 
 static int set_number(struct config *c, const struct key *k, const cJSON *v,
@@ -179,10 +203,7 @@ static int set_number(struct config *c, const struct key *k, const cJSON *v,
 		return -1;
 	}
 	if (n < k->min || n > k->max)
-		return err_set(e, ERR_CONFIG,
-			       "%s.%s is %" PRId64
-			       "; it must be between %" PRId64 " and %" PRId64,
-			       k->section, k->name, n, k->min, k->max);
+		return reject_range(k, n, e);
 	*(int64_t *)(void *)((char *)c + k->offset) = n;
 	return 0;
 }
@@ -297,11 +318,16 @@ static void add_value(const struct config *c, const struct key *k,
 		      struct buf *out)
 {
 	const char *at = (const char *)c + k->offset;
+	char time[TEXT_HUMAN];
 
 	if (k->kind == KIND_text)
 		json_add_text(out, *(const char *const *)(const void *)at);
 	else if (k->kind == KIND_bool)
 		json_add_bool(out, *(const bool *)at);
+	else if (k->kind == KIND_millis)
+		json_add_text(out,
+			      text_duration(*(const int64_t *)(const void *)at,
+					    time));
 	else
 		json_add_int(out, *(const int64_t *)(const void *)at);
 }
@@ -355,7 +381,7 @@ static void put_key_schema(const struct config *c, const struct key *k,
 		[KIND_int] = "\"integer\"",
 		[KIND_bool] = "\"boolean\"",
 		[KIND_text] = "\"string\"",
-		[KIND_millis] = "[\"integer\",\"string\"]",
+		[KIND_millis] = "[\"number\",\"string\"]",
 		[KIND_bytes] = "[\"integer\",\"string\"]",
 	};
 
@@ -363,7 +389,12 @@ static void put_key_schema(const struct config *c, const struct key *k,
 	json_put_raw(out, "type", types[k->kind]);
 	json_key(out, "default");
 	add_value(c, k, out);
-	if (k->kind != KIND_text && k->kind != KIND_bool) {
+	if (k->kind == KIND_millis) { /* of a number: seconds */
+		json_key(out, "minimum");
+		json_add_real(out, (double)k->min / 1000);
+		json_key(out, "maximum");
+		json_add_real(out, (double)k->max / 1000);
+	} else if (k->kind != KIND_text && k->kind != KIND_bool) {
 		json_put_int(out, "minimum", k->min);
 		json_put_int(out, "maximum", k->max);
 	}

@@ -169,7 +169,8 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 	if (strcmp(intent, "restart") != 0 && strcmp(intent, "down") != 0 &&
 	    strcmp(intent, "down-now") != 0)
 		return err_set(e, ERR_USAGE,
-			       "the intent must be restart, down or down-now");
+			       "the intent must be restart, down, down-now or "
+			       "stay");
 	if (!s->read_only)
 		(void)control_file_in_place(s);
 	if (s->txn.refused) { /* nothing can be recorded */
@@ -199,10 +200,41 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 	return 0;
 }
 
+/* Takes back a "down" that still waits for runs. */
+static int withdraw_stop(struct supervisor *s, const char *by,
+			 struct completion done, struct err *e)
+{
+	struct shutdown_intent_get_row row = {.intent = NULL};
+	struct arena a = {0};
+	int found = sql_get(s->db, Q_SHUTDOWN_INTENT_GET, NULL, &row, &a, e);
+	bool waits = found > 0 && !strcmp(row.intent, "down") && s->stopping &&
+		     !s->ended;
+
+	arena_fini(&a);
+	if (found < 0)
+		return -1;
+	if (!waits)
+		return err_set(e, ERR_CONFLICT,
+			       "skepd is not waiting for runs to finish; the "
+			       "stop cannot be taken back");
+	if (txn_begin(&s->txn, e) ||
+	    sql_exec(s->db, Q_SHUTDOWN_INTENT_CLEAR, NULL, e) < 0 ||
+	    control_audit(s->db, by, "host.stop", "stay", NULL, e))
+		return -1;
+	log_info(LT("msg", "stop taken back"), LT("by", by));
+	notify("READY=1");
+	s->stopping = false;
+	complete_later(s, done, "stay", true, "stay");
+	runs_continue(s);
+	return 0;
+}
+
 int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 		    struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
+	if (!strcmp(intent, "stay"))
+		return txn_try_end(&s->txn, withdraw_stop(s, by, done, e), e);
 	return txn_try_end(&s->txn, stop_supervisor(s, intent, by, done, e), e);
 }
 

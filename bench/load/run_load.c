@@ -28,8 +28,8 @@ static int write_config(const char *dir, int max, struct err *e)
 	json_put_object(&text, "run");
 	json_put_int(&text, "max", max);
 	json_put_int(&text, "per_agent", max);
-	json_put_int(&text, "start_timeout", 120000);
-	json_put_int(&text, "grace", 300);
+	json_put_text(&text, "start_timeout", "120s");
+	json_put_text(&text, "grace", "300ms");
 	json_end_object(&text);
 	json_end_object(&text);
 	rc = atomic_file_write(path, text.p, text.n, 0600, e);

@@ -95,6 +95,18 @@ struct id id_new(enum id_kind kind)
 	return id;
 }
 
+struct id id_at(enum id_kind kind, int64_t ms)
+{
+	struct id id;
+
+	memcpy(id.text, prefixes[kind], 3);
+	id.text[3] = '_';
+	memset(id.text + 4, digits[0], ID_BODY);
+	put_digits(id.text + 4, ms > 0 ? (uint64_t)ms : 0, 50);
+	id.text[ID_SIZE - 1] = '\0';
+	return id;
+}
+
 bool id_is(enum id_kind kind, const char *text)
 {
 	const char *body = text + 4;

@@ -29,6 +29,8 @@ struct id {
 
 struct id id_new(enum id_kind kind);
 bool id_is(enum id_kind kind, const char *text); /* well-formed, right prefix */
+/* The lowest id of a time in milliseconds: no row has it. */
+struct id id_at(enum id_kind kind, int64_t ms);
 int64_t id_time(const char *text); /* milliseconds; -1 if not an id */
 const char *id_prefix(enum id_kind kind);
 

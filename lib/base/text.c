@@ -374,6 +374,25 @@ const char *text_human_millis(int64_t ms, char *out)
 	return out;
 }
 
+const char *text_duration(int64_t ms, char *out)
+{
+	static const struct {
+		int64_t ms;
+		const char *name;
+	} units[] = {{86400000, "d"},
+		     {3600000, "h"},
+		     {60000, "m"},
+		     {1000, "s"},
+		     {1, "ms"}};
+	size_t i = 0;
+
+	while (ms % units[i].ms)
+		i++;
+	snprintf(out, TEXT_HUMAN, "%" PRId64 "%s", ms ? ms / units[i].ms : 0,
+		 ms ? units[i].name : "s");
+	return out;
+}
+
 const char *text_last_lines(const char *p, size_t n, int64_t lines)
 {
 	const char *at = p + n;

@@ -82,4 +82,7 @@ int text_millis(const char *what, const char *s, int64_t *out,
 const char *text_human_bytes(int64_t n, char *out);
 const char *text_human_millis(int64_t ms, char *out);
 
+/* The exact inverse of text_millis: "500ms", "90s", "5m", "2d". */
+const char *text_duration(int64_t ms, char *out);
+
 #endif

@@ -5,6 +5,7 @@
 #include "lib/os/file.h"
 #include "lib/os/process.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -91,6 +92,11 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 	schema.may_change = not_under_another;
 	if (flags & SQL_CREATE && home_make(home, e))
 		return -1;
+	if (!(flags & SQL_CREATE) && !file_exists(path.text) && errno == EACCES)
+		return err_set(e, ERR_DENIED,
+			       "no permission to read the skep home at %s; "
+			       "its owner is another user",
+			       home->root);
 	if (!(flags & SQL_CREATE) && !file_exists(path.text))
 		return err_set(e, ERR_NOTFOUND,
 			       "there is no skep home at %s; 'skep init' "

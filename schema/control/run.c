@@ -213,9 +213,23 @@ static int find_by_key(struct sql *db, const struct run_request *request,
 	return found;
 }
 
+/* Commands accept a name wherever they accept an id. */
+static int check_run_name(const char *name, struct err *e)
+{
+	if (text_check_name("name of the run", name, e))
+		return -1;
+	if (!strcmp(name, "last") || !strncmp(name, "run_", 4))
+		return err_set(e, ERR_INVALID,
+			       "a run cannot be named '%s': commands read this "
+			       "word as %s",
+			       name, *name == 'l' ? "the newest run" : "an id");
+	return 0;
+}
+
 static int check_ask(const struct run_request *request, struct err *e)
 {
 	if (text_check_name("agent", request->agent, e) ||
+	    (request->name && check_run_name(request->name, e)) ||
 	    (request->session &&
 	     text_check_key("session", request->session, 256, e)) ||
 	    (request->idem_key &&
@@ -463,6 +477,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 	struct run_wait_again_in wait = {m->id, m->due_at};
 	struct command_reset_in reset = {m->id, m->now};
 	struct run_unblock_after_in leave = {m->id};
+	struct inbound_done_in answered = {m->id};
 
 	if (m->to == RUN_QUEUED)
 		return sql_exec(db, Q_RUN_WAIT_AGAIN, &wait, e) < 0 ||
@@ -478,7 +493,8 @@ static int after_move(struct sql *db, const struct run_transition *m,
 	    sql_exec(db, Q_RUN_PROMOTE, &queue, e) < 0 ||
 	    sql_exec(db, Q_RUN_UNBLOCK_AFTER, &leave, e) < 0 ||
 	    sql_exec(db, Q_COMMAND_EXPIRE, &expire, e) < 0 ||
-	    sql_exec(db, Q_APPROVAL_WITHDRAW, &withdraw, e) < 0)
+	    sql_exec(db, Q_APPROVAL_WITHDRAW, &withdraw, e) < 0 ||
+	    sql_exec(db, Q_INBOUND_DONE, &answered, e) < 0)
 		return -1;
 	return 0;
 }

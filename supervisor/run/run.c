@@ -24,6 +24,11 @@ static void file_is_ready(struct supervisor *s, const struct hint *h)
 	s->runs->schedule = true;
 }
 
+void runs_continue(struct supervisor *s)
+{
+	s->runs->alarm_stale = s->runs->schedule = true;
+}
+
 void runs_init(struct supervisor *s)
 {
 	struct runs *r = calloc(1, sizeof *r);

@@ -31,6 +31,7 @@ int64_t runs_count(const struct supervisor *s); /* number of active runs */
  * would go back when the next supervisor starts. In a transaction. */
 void runs_save_last_seq(struct supervisor *s);
 void runs_stop_all(struct supervisor *s, const char *by);
+void runs_continue(struct supervisor *s); /* after a stop was taken back */
 
 /* Call these in this order. Workers continue. */
 void runs_close(struct supervisor *s);

@@ -64,6 +64,14 @@ VALUES (:id, :run, :agent, :key, :title, :detail, :state, :fallback,
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
   answered_by, note, choice, asked_at, answered_at FROM approval WHERE id = :id;
 
+-- row found_id (id text, label text)
+-- An id that matches a word of the user; label tells the candidates apart.
+-- row id_range (low text, high text, skip i64)
+
+-- query approval_prefix (id_range) -> found_id
+SELECT id, agent || ', ' || state AS label FROM approval
+ WHERE id >= :low AND id < :high ORDER BY id DESC LIMIT 6 OFFSET :skip;
+
 -- query approval_find (run text, key text) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
   answered_by, note, choice, asked_at, answered_at

@@ -16,6 +16,10 @@ seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, 
 SELECT {delivery_columns}
   FROM delivery WHERE id = :id;
 
+-- query delivery_prefix (id_range) -> found_id
+SELECT id, channel || ', ' || state AS label FROM delivery
+ WHERE id >= :low AND id < :high ORDER BY id DESC LIMIT 6 OFFSET :skip;
+
 -- query delivery_seq (id text) -> (seq i64)
 SELECT seq FROM delivery WHERE id = :id;
 

@@ -15,6 +15,15 @@ SELECT id, channel, external_id, conversation, sender, kind, body, state,
        reason, detail, run, received_at
   FROM inbound WHERE id = :id;
 
+-- query inbound_done (run text)
+-- The run that the message started has ended.
+UPDATE inbound INDEXED BY inbound_run SET state = 'done'
+ WHERE run IS NOT NULL AND run = :run AND state = 'queued';
+
+-- query inbound_prefix (id_range) -> found_id
+SELECT id, channel || ', ' || state AS label FROM inbound
+ WHERE id >= :low AND id < :high ORDER BY id DESC LIMIT 6 OFFSET :skip;
+
 -- query inbound_find (channel text, external_id text) -> inbound_row
 SELECT id, channel, external_id, conversation, sender, kind, body, state,
        reason, detail, run, received_at

@@ -5,19 +5,19 @@ INSERT INTO reason (code, description) VALUES (:code, :description)
 ON CONFLICT (code) DO UPDATE SET description = excluded.description
 WHERE description <> excluded.description;
 
--- query run_insert (id text, agent text, session text, reason text,
+-- query run_insert (id text, name text, agent text, session text, reason text,
 --   priority i64, queue_pos opt, is_next bool, due_at time, expires_at time,
 --   max_attempts i64, backoff_ms i64, run_timeout_ms opt, idle_timeout_ms opt,
 --   grace_ms i64, policy text, parent text, depth i64, retry_of text,
 --   idem_key text, idem_digest text, tags json, submitted_by text,
 --   invocation text, workspace text, fork_of text, over_dir text,
 --   is_fresh bool, is_ephemeral bool, is_shared bool, command text, now time)
-INSERT INTO run (id, agent, session, state, reason, priority, queue_pos, is_next,
+INSERT INTO run (id, name, agent, session, state, reason, priority, queue_pos, is_next,
   due_at, expires_at, max_attempts, backoff_ms, run_timeout_ms,
   idle_timeout_ms, grace_ms, policy, parent, depth, retry_of, idem_key,
   idem_digest, tags, submitted_by, invocation, workspace, fork_of, over_dir,
   is_fresh, is_ephemeral, is_shared, command, created_at)
-VALUES (:id, :agent, :session, 'queued', :reason, :priority, :queue_pos, :is_next,
+VALUES (:id, :name, :agent, :session, 'queued', :reason, :priority, :queue_pos, :is_next,
   :due_at, :expires_at, :max_attempts, :backoff_ms, :run_timeout_ms,
   :idle_timeout_ms, :grace_ms, :policy, :parent, :depth, :retry_of, :idem_key,
   :idem_digest, :tags, :submitted_by, :invocation, :workspace, :fork_of, :over_dir,
@@ -206,7 +206,7 @@ VALUES (:run, :attempt, :from_state, :to_state, :reason, :detail, :at);
 SELECT id, run, attempt, from_state, to_state, reason, detail, at
   FROM run_transition WHERE run = :run ORDER BY id;
 
--- row run_row (id text, agent text, agent_version i64, session text, state text,
+-- row run_row (id text, name text, agent text, agent_version i64, session text, state text,
 --   pending_state text, reason text, detail text, priority i64, due_at time,
 --   expires_at time, attempt i64, max_attempts i64, backoff_ms i64,
 --   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, policy text,
@@ -225,7 +225,7 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 -- cannot be read.
 
 -- columns run_columns
-id, agent, agent_version, session, state, pending_state, reason, detail,
+id, name, agent, agent_version, session, state, pending_state, reason, detail,
   priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
@@ -243,6 +243,19 @@ UPDATE run SET note = nullif(:note, '') WHERE id = :id;
 -- query run_get (id text) -> run_row
 SELECT {run_columns}
   FROM run WHERE id = :id;
+
+-- query run_prefix (id_range) -> found_id
+-- Newest first. Enough rows for an error that lists the candidates.
+SELECT id, coalesce(name, agent) || ', ' || state AS label FROM run
+ WHERE id >= :low AND id < :high ORDER BY id DESC LIMIT 6 OFFSET :skip;
+
+-- query run_find_name (name text) -> found_id
+SELECT id, 'name' AS label FROM run INDEXED BY run_name
+ WHERE name IS NOT NULL AND name = :name ORDER BY id DESC LIMIT 1;
+
+-- query run_find_agent (name text) -> found_id
+SELECT id, 'latest run of the agent' AS label FROM run INDEXED BY run_agent
+ WHERE agent = :name ORDER BY id DESC LIMIT 1;
 
 -- row run_filter (agent text, session text, state text, tag text,
 --   invocation text, before text, count i64)

@@ -161,6 +161,10 @@ static void an_id_tells_its_kind_and_its_moment(void **state)
 	assert_true(id_is(ID_APPROVAL, id.text));
 	assert_false(id_is(ID_RUN, id.text));
 	assert_int_equal(id_time(id.text), 5000000000123);
+	assert_int_equal(id_time(id_at(ID_RUN, 5000000000123).text),
+			 5000000000123);
+	assert_true(strcmp(id_at(ID_APPROVAL, 5000000000123).text, id.text) <
+		    0);
 }
 
 static void what_is_no_id_is_not_taken_for_one(void **state)

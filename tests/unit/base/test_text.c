@@ -261,6 +261,11 @@ static void amounts_read_well(void **state)
 	assert_string_equal(text_human_bytes(1234567, out), "1.2 MB");
 	assert_string_equal(text_human_bytes(10000000, out), "10 MB");
 	assert_string_equal(text_human_bytes(INT64_MAX, out), "9223372 TB");
+	assert_string_equal(text_duration(0, out), "0s");
+	assert_string_equal(text_duration(500, out), "500ms");
+	assert_string_equal(text_duration(90000, out), "90s");
+	assert_string_equal(text_duration(300000, out), "5m");
+	assert_string_equal(text_duration(172800000, out), "2d");
 	assert_string_equal(text_human_millis(1500, out), "1.5s");
 	assert_string_equal(text_human_millis(185000, out), "3m05s");
 	assert_string_equal(text_human_millis(90000000, out), "1d01h");
