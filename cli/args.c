@@ -247,7 +247,7 @@ static int take_command_word(struct args *a, const char *word, struct err *e)
 	return a->noun ? 0 : unknown_command(NULL, word, e);
 }
 
-/* The number of arguments in .args; *most is -1 if the last may repeat. */
+/* The number of arguments in .args; *most is -1 if one may repeat. */
 static void count_args(const char *spec, int *least, int *most)
 {
 	*least = *most = 0;
@@ -256,9 +256,9 @@ static void count_args(const char *spec, int *least, int *most)
 			continue;
 		*least += *at != '[';
 		*most += *most >= 0;
-		if (strstr(at, "...") && !strchr(at, ' '))
-			*most = -1;
 	}
+	if (spec && strstr(spec, "..."))
+		*most = -1;
 }
 
 static bool is_placeholder(const char *spec, size_t n, const char *name)
@@ -286,17 +286,62 @@ static int check_word(const struct command *c, const char *spec,
 	return check_utf8(name, spec, word, e);
 }
 
-static int check_each(const struct args *a, struct err *e)
+/* The number of arguments after one that may repeat: 1 for "RUN... TEXT". */
+static int count_after_repeated(const char *spec)
+{
+	const char *at = spec ? strstr(spec, "...") : NULL;
+	int n = 0;
+
+	while (at && (at = strchr(at, ' '))) {
+		at++;
+		n++;
+	}
+	return n;
+}
+
+static bool repeats(const char *spec)
+{
+	return !strncmp(spec + strcspn(spec, ". "), "...", 3);
+}
+
+static const char *next_spec(const char *spec)
+{
+	const char *space = strchr(spec, ' ');
+
+	return space ? space + 1 : NULL;
+}
+
+/* The part of .args that describes the i-th word. */
+static const char *spec_of(const struct args *a, int i)
 {
 	const char *spec = a->command->args;
+	int after = count_after_repeated(spec);
 
-	for (int i = 0; i < a->nwords; i++) {
-		const char *space = strchr(spec, ' ');
-
-		if (check_word(a->command, spec, a->words[i], e))
-			return -1;
-		spec = space ? space + 1 : spec;
+	if (i >= a->nwords - after && after > 0) { /* counted from the end */
+		for (i -= a->nwords - after, spec = strstr(spec, "..."); i >= 0;
+		     i--)
+			spec = next_spec(spec);
+		return spec;
 	}
+	while (i-- > 0 && !repeats(spec) && next_spec(spec))
+		spec = next_spec(spec);
+	return spec;
+}
+
+const char *args_placeholder(const struct args *a, int i, size_t *n)
+{
+	const char *spec = spec_of(a, i);
+
+	spec += strspn(spec, "[");
+	*n = strcspn(spec, " ].");
+	return spec;
+}
+
+static int check_each(const struct args *a, struct err *e)
+{
+	for (int i = 0; i < a->nwords; i++)
+		if (check_word(a->command, spec_of(a, i), a->words[i], e))
+			return -1;
 	return 0;
 }
 
@@ -306,6 +351,8 @@ static int missing_word(const struct command *c, int given, struct err *e)
 	const char *spec = c->args;
 
 	for (int i = 0; i < given && strchr(spec, ' '); i++)
+		spec = strchr(spec, ' ') + 1;
+	while (*spec == '[' && strchr(spec, ' '))
 		spec = strchr(spec, ' ') + 1;
 	return err_set(e, ERR_USAGE, "%.*s is missing; usage: skep %s %s",
 		       (int)strspn(spec, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), spec,
@@ -328,6 +375,13 @@ static int check_words(const struct args *a, struct err *e)
 	return check_each(a, e);
 }
 
+/* "-1": the newest object. No option has a digit as its letter. */
+static bool is_number_word(const char *word)
+{
+	return word[0] == '-' && word[1] &&
+	       strspn(word + 1, "0123456789") == strlen(word + 1);
+}
+
 static int take_words(struct args *a, int argc, char **argv, struct err *e)
 {
 	bool only_words = false;
@@ -341,7 +395,8 @@ static int take_words(struct args *a, int argc, char **argv, struct err *e)
 		} else if (!only_words && !strncmp(word, "--", 2)) {
 			if (take_option(a, argc, argv, &i, e))
 				return -1;
-		} else if (!only_words && word[0] == '-' && word[1]) {
+		} else if (!only_words && word[0] == '-' && word[1] &&
+			   !is_number_word(word)) {
 			if (take_letters(a, argc, argv, &i, e))
 				return -1;
 		} else {

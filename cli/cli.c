@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "cli/help/complete.h"
 #include "cli/migration_view.h"
 
 #include "lib/base/text.h"
@@ -165,21 +166,28 @@ static void problem(const struct err *e)
 	buf_fini(&b);
 }
 
-static int report(const struct cli *cli, const struct err *e)
+void cli_report(const struct cli *cli, const struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
 	struct output o;
 
 	if (cli->out.json) {
 		problem(e);
-		return err_exit_status(e->code);
+		return;
 	}
 	output_init(&o, stderr, false, !cli->out.colour && cli->out.width);
 	output_safe(&b, e->text, strlen(e->text), true);
 	fprintf(stderr, "%sskep:%s %s\n", output_style(&o, STYLE_BAD),
 		output_style(&o, STYLE_PLAIN), b.p);
 	buf_fini(&b);
-	return err_exit_status(e->code);
+}
+
+void cli_fail_later(struct cli *cli, const struct err *e)
+{
+	if (cli->fails_later)
+		return;
+	cli->later = *e;
+	cli->fails_later = true;
 }
 
 /* Handles --help and --version before anything is opened. */
@@ -198,6 +206,29 @@ static bool is_answered(const struct cli *cli)
 	return a->version || a->help;
 }
 
+/* All words are tried; the first error is the result, the others are printed. */
+static int run_for_each(struct cli *cli, struct err *e)
+{
+	struct args *a = &cli->args;
+	char **words = a->words;
+	int n = a->nwords, rc = 0;
+	struct err later;
+
+	a->nwords = n > 0;
+	for (int i = 0; i < (n ? n : 1); i++) {
+		struct err *to = rc ? &later : e;
+
+		a->words = words + i;
+		if ((i == 0 || cli_open_next(cli, to) == 0) &&
+		    a->command->run(cli, to) == 0)
+			continue;
+		if (rc)
+			cli_report(cli, &later);
+		rc = -1;
+	}
+	return rc;
+}
+
 static int run_command(struct cli *cli, struct err *e)
 {
 	const struct args *a = &cli->args;
@@ -209,11 +240,17 @@ static int run_command(struct cli *cli, struct err *e)
 		return missing_command(a->noun, e);
 	rc = cli_open(cli, e);
 	if (!rc)
-		rc = a->command->run(cli, e);
+		rc = a->command->each ? run_for_each(cli, e)
+				      : a->command->run(cli, e);
+	if (!rc && cli->fails_later) {
+		*e = cli->later;
+		rc = -1;
+	}
 	if (!rc)
 		rc = output_end(&cli->out, e);
 	else
 		(void)fflush(cli->out.to); /* before the error */
+	output_page_end(&cli->out);
 	cli_close(cli, rc == 0);
 	return rc;
 }
@@ -225,15 +262,22 @@ int cli_main(int argc, char **argv)
 	int rc;
 
 	setlocale(LC_CTYPE, "C.UTF-8");
+	if (argc > 1 && !strcmp(argv[1], "__complete"))
+		return complete_line(argc - 2, argv + 2);
 	signal(SIGPIPE, SIG_IGN);
 	migration_view_begin();
+	cli.argv = arena_alloc(&cli.arena,
+			       (size_t)(argc + 1) * sizeof *cli.argv);
+	memcpy(cli.argv, argv, (size_t)(argc + 1) * sizeof *cli.argv);
 	rc = args_parse(&cli.args, argc, argv, &e);
 	output_init(&cli.out, stdout, args_option(&cli.args, "json") != NULL,
 		    args_option(&cli.args, "no-color") != NULL);
 	if (!rc)
 		rc = run_command(&cli, &e);
-	if (rc)
-		rc = report(&cli, &e);
+	if (rc) {
+		cli_report(&cli, &e);
+		rc = err_exit_status(e.code);
+	}
 	arena_fini(&cli.arena);
 	return rc;
 }

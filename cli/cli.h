@@ -18,6 +18,7 @@ struct http_client;
  * functions are valid as long as the command runs.
  */
 struct cli {
+	char **argv; /* as given: args_parse reorders the words */
 	struct args args;
 	struct output out;
 	struct arena arena;
@@ -32,6 +33,8 @@ struct cli {
 	struct agent_file agent;        /* .db NULL if not needed */
 	const char *agent_name;
 	const char *namespace; /* of NEEDS_AGENT_WORD: the namespace, or NULL */
+	struct err later;      /* see cli_fail_later */
+	bool fails_later;
 };
 
 int cli_main(int argc, char **argv); /* the exit status */
@@ -101,6 +104,21 @@ int cli_call(struct cli *cli, const char *method, const char *path,
 
 /* Opens what the command needs (cli/needs.c). */
 int cli_open(struct cli *cli, struct err *e);
+
+/* For the next word of a command with .each, whose agent may be another one. */
+int cli_open_next(struct cli *cli, struct err *e);
+
+/* Replaces words of users by the ids that they mean, in all arguments and options
+ * whose placeholder is RUN, APPROVAL, DELIVERY or MESSAGE
+ * (schema/control/id_find.h). Happens before .run, so a wrong word changes
+ * nothing. */
+int cli_resolve(struct cli *cli, struct err *e);
+
+/* Makes the command fail after .run has returned without an error. */
+void cli_fail_later(struct cli *cli, const struct err *e);
+
+/* Prints an error that does not end the command. */
+void cli_report(const struct cli *cli, const struct err *e);
 
 /* Opens the control plane for writing, for commands that need it only
  * sometimes. */

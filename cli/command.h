@@ -79,7 +79,12 @@ struct option_spec {
 #define OPT_LIMIT(help)  OPTION(COUNT, 'n', "limit", "N", help)
 #define OPT_OUTPUT(help) OPTION(FILE, 'o', "output", "FILE", help)
 #define OPT_QUIET        FLAG('q', "quiet", "print only the first column")
-#define OPT_YES(help)    FLAG('y', "yes", help)
+/* Of every list (cli/list.h). */
+#define OPT_LIST                                                              \
+	OPT_QUIET, OPTION(TEXT, 'o', "as", "FORMAT",                          \
+			  "wide (complete ids and exact times), name, json, " \
+			  "jsonl, csv, or columns such as id,state")
+#define OPT_YES(help) FLAG('y', "yes", help)
 
 /* The meaning of a placeholder such as RUN in a usage line. */
 struct placeholder {
@@ -97,6 +102,7 @@ struct command {
 	const char *about; /* paragraphs for --help and the man page, or NULL;
 			    * see cli/help/wrap.h */
 	bool is_default;   /* of its noun: the verb may be omitted */
+	bool each;         /* .run is called for each word, as cli_arg(0) */
 	unsigned needs;
 	const struct placeholder *arguments; /* where placeholders.def does
 					      * not fit; or NULL */
@@ -152,6 +158,10 @@ struct args {
  * for their number. args_option finds --json, --home and --no-color even if the
  * parse fails at a later word. */
 int args_parse(struct args *a, int argc, char **argv, struct err *e);
+
+/* The placeholder that describes the i-th word, *n bytes long: RUN for the words
+ * of "[RUN...]". */
+const char *args_placeholder(const struct args *a, int i, size_t *n);
 
 /* The last value of an option, or NULL. */
 const char *args_option(const struct args *a, const char *name);

@@ -5,9 +5,9 @@
 #include "schema/control/lists.h"
 
 /*
- * The output of a list command: a table, only its first column with --quiet, or
- * with --json one object per row. An empty list is reported on stderr, so that
- * a command never prints nothing.
+ * The output of a list command: a table, or what --quiet, --json or -o ask for
+ * (OPT_LIST). An empty list is reported on stderr, so that a command never
+ * prints nothing. An invalid -o fails the command: see cli_fail_later.
  *
  *   struct cli_list l = {.cli = cli, .shape = &thing_row_shape,
  *                        .columns = "id state", .none = "no things"};
@@ -28,6 +28,15 @@ struct cli_list {
 	void (*cursor)(const void *row, char out[64]);
 
 	struct table *table; /* private from here on */
+	enum list_format {
+		LIST_UNKNOWN,
+		LIST_TABLE,
+		LIST_NAME,  /* only the first column */
+		LIST_JSON,  /* an array */
+		LIST_JSONL, /* an object per line */
+		LIST_CSV,
+		LIST_INVALID
+	} format;
 	int64_t n;
 	char last[64];
 };

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "cli/host/daemon.h"
+#include "cli/session/session_find.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/http/client.h"
@@ -181,6 +182,18 @@ static void take_word(struct cli *cli, const char **agent)
 	a->nwords--;
 }
 
+/* A session is found in the files of all agents. */
+static bool names_session(const struct cli *cli)
+{
+	size_t n;
+	const char *spec;
+
+	if (!cli->args.nwords || cli->args.command->needs & NEEDS_AGENT_MADE)
+		return false;
+	spec = args_placeholder(&cli->args, 0, &n);
+	return n == 7 && !strncmp(spec, "SESSION", n);
+}
+
 /* Reads the definition files of the agent first, so that changes take
  * effect. */
 static int name_agent(struct cli *cli, struct err *e)
@@ -191,6 +204,9 @@ static int name_agent(struct cli *cli, struct err *e)
 	if (cli->args.command->needs & NEEDS_AGENT_WORD)
 		take_word(cli, &name);
 	else if (take_locator(cli, &name, e))
+		return -1;
+	if (!name && names_session(cli) &&
+	    session_find_agent(cli, cli_arg(cli, 0), &name, e))
 		return -1;
 	if (!name) {
 		if (agents_get_default(cli->control, &row, &cli->arena, e))
@@ -284,9 +300,22 @@ int cli_open(struct cli *cli, struct err *e)
 			"no supervisor is running for %s; 'skep up' starts "
 			"one",
 			cli->home.root);
+	if (needs & NEEDS_CONTROL_READ && cli_resolve(cli, e))
+		return -1;
 	if (needs & NEEDS_AGENT_FILE && open_agent(cli, needs, e))
 		return -1;
 	return 0;
+}
+
+int cli_open_next(struct cli *cli, struct err *e)
+{
+	unsigned needs = all_needs(cli->args.command->needs);
+
+	if (!(needs & NEEDS_AGENT_FILE))
+		return 0;
+	agent_file_close(&cli->agent);
+	cli->agent = (struct agent_file){.db = NULL};
+	return open_agent(cli, needs, e);
 }
 
 /* Sizes in the registry are approximate. A failure here does not fail the

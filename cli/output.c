@@ -17,13 +17,16 @@
 #define NOTE_MAX   (1u << 16)
 #define OBJECT_MAX (1u << 30)
 
-static int terminal_width(int fd)
+/* Both are 0 if there is no terminal. */
+static void measure_terminal(struct output *o)
 {
-	struct winsize w;
+	struct winsize w = {.ws_col = 0};
 
-	if (!isatty(fd))
-		return 0;
-	return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+	if (!isatty(o->fd))
+		return;
+	(void)ioctl(o->fd, TIOCGWINSZ, &w);
+	o->width = w.ws_col > 0 ? w.ws_col : 80;
+	o->height = w.ws_row > 0 ? w.ws_row : 24;
 }
 
 void output_init(struct output *o, FILE *to, bool json, bool no_colour)
@@ -31,7 +34,7 @@ void output_init(struct output *o, FILE *to, bool json, bool no_colour)
 	const char *term = getenv("TERM"), *never = getenv("NO_COLOR");
 
 	*o = (struct output){.to = to, .fd = fileno(to), .json = json};
-	o->width = terminal_width(o->fd);
+	measure_terminal(o);
 	if (o->width)
 		o->to = terminal_filter(to);
 	o->colour = o->width > 0 && !json && !no_colour && !(never && *never) &&
@@ -55,7 +58,7 @@ const char *output_style(const struct output *o, enum output_style s)
 	static const char *const codes[] = {
 		[STYLE_PLAIN] = "\033[0m", [STYLE_HEAD] = "\033[1m",
 		[STYLE_GOOD] = "\033[32m", [STYLE_BAD] = "\033[31m",
-		[STYLE_DIM] = "\033[2m",
+		[STYLE_WARN] = "\033[33m", [STYLE_DIM] = "\033[2m",
 	};
 
 	return o->colour ? codes[s] : "";
@@ -97,6 +100,27 @@ int output_columns(const char *p, size_t n)
 		n -= len;
 	}
 	return sum;
+}
+
+void output_cut(struct buf *b, const char *text, int width)
+{
+	size_t n = strlen(text), fit = 0;
+
+	if (output_columns(text, n) <= width) {
+		buf_adds(b, text);
+		return;
+	}
+	while (fit < n) {
+		size_t next = fit + 1;
+
+		while (next < n && ((unsigned char)text[next] & 0xc0) == 0x80)
+			next++;
+		if (output_columns(text, next) > width - 1)
+			break;
+		fit = next;
+	}
+	buf_add(b, text, fit);
+	buf_adds(b, "…");
 }
 
 static bool names_bytes(const char *name)

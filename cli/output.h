@@ -18,7 +18,10 @@ struct output {
 	int fd;
 	bool json;
 	bool colour;
-	int width; /* columns of the terminal, 0: no limit */
+	bool exact; /* tables: complete ids and times, no cut */
+	int width;  /* columns of the terminal, 0: no limit */
+	int height; /* lines of the terminal, 0: no limit */
+	FILE *pager;
 };
 
 void output_init(struct output *o, FILE *to, bool json, bool no_colour);
@@ -26,10 +29,20 @@ void output_init(struct output *o, FILE *to, bool json, bool no_colour);
 /* Flushes; ERR_IO or ERR_FULL if anything could not be written. */
 int output_end(struct output *o, struct err *e);
 
+/* From now on, the output goes through $SKEP_PAGER, $PAGER or less, until
+ * output_page_end, which waits for the user. Only on a terminal. */
+void output_page_begin(struct output *o);
+void output_page_end(struct output *o);
+
 /*
  * A list. `columns` names the fields of the table in order, "name state
  * updated_at"; JSON contains all fields. Rows are borrowed during the call. The
  * first rows determine the widths, so long lists need little memory.
+ *
+ * On a terminal, the table fits its width: long cells are cut, and the last
+ * columns are left out if there is no room. Ids are shortened, times are ages,
+ * states have a glyph and a colour, and a long table goes through a pager.
+ * Elsewhere everything is printed in full.
  */
 struct table;
 
@@ -62,6 +75,23 @@ void output_text(struct output *o, const char *p, size_t n);
 /* Appends the table cell of one field to b. */
 void output_cell(struct buf *b, const struct field *f, const void *obj);
 
+/* The same for people: a short id, an age ("2 min ago"). */
+void output_short_cell(struct buf *b, const struct field *f, const void *obj);
+
+#define OUTPUT_ID_SHOWN 12 /* characters of a short id */
+#define OUTPUT_AGE      48
+
+/* "just now", "2 min ago", "in 3 h"; `now` and `then` in milliseconds. */
+const char *output_age(int64_t then, int64_t now, char out[OUTPUT_AGE]);
+
+/* The glyph and the style of a state, of a run or another object. */
+struct output_state {
+	const char *glyph; /* "" if the word is not a state */
+	int style;         /* enum output_style */
+};
+
+struct output_state output_state(const char *word);
+
 /* Adds text to b with control characters and invalid UTF-8 escaped; line breaks
  * and tabs too unless `lines`. */
 void output_safe(struct buf *b, const char *p, size_t n, bool lines);
@@ -69,7 +99,17 @@ void output_safe(struct buf *b, const char *p, size_t n, bool lines);
 /* Columns that the text takes on a terminal. */
 int output_columns(const char *p, size_t n);
 
-enum output_style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BAD, STYLE_DIM };
+/* Adds the first characters that fit in `width` columns, with … for the rest. */
+void output_cut(struct buf *b, const char *text, int width);
+
+enum output_style {
+	STYLE_PLAIN,
+	STYLE_HEAD,
+	STYLE_GOOD,
+	STYLE_BAD,
+	STYLE_WARN,
+	STYLE_DIM
+};
 
 /* Escape sequences for a style, "" without colour. */
 const char *output_style(const struct output *o, enum output_style s);

@@ -69,14 +69,16 @@ static void print_json(struct cli *cli, const cJSON *item)
 	buf_fini(&b);
 }
 
-int remote_print_items(struct cli *cli, const char *path, struct err *e)
+int remote_print_first(struct cli *cli, const char *path, int64_t most,
+		       struct err *e)
 {
 	cJSON *json = remote_call(cli, "GET", path, NULL, e);
 	const cJSON *item;
 
 	if (!json)
 		return -1;
-	cJSON_ArrayForEach(item, cJSON_GetObjectItem(json, "items"))
+	cJSON_ArrayForEach(item,
+			   cJSON_GetObjectItem(json, "items")) if (most-- > 0)
 		print_json(cli, item);
 	cJSON_Delete(json);
 	return 0;

@@ -11,8 +11,9 @@
 cJSON *remote_call(struct cli *cli, const char *method, const char *path,
 		   const char *body, struct err *e);
 
-/* Prints the items of a list as JSON, one object per line. */
-int remote_print_items(struct cli *cli, const char *path, struct err *e);
+/* Prints the first items of a list as JSON, one object per line. */
+int remote_print_first(struct cli *cli, const char *path, int64_t most,
+		       struct err *e);
 
 /* Prints the result of a command. */
 void remote_done(struct cli *cli, const cJSON *answer);

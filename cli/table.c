@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_MAX 24
+#define COLUMNS_MAX 64
 #define SETTLE_ROWS 256 /* rows that determine the widths */
 #define CELL_MAX    (1u << 20)
 #define NARROWEST   8
-#define NAME_LEAST  32 /* an id fits */
+#define NAME_LEAST  32 /* a name or a complete id fits */
+#define GAP         2  /* blanks between columns */
 
 struct table {
 	struct output *o;
@@ -26,6 +27,22 @@ struct table {
 	struct buf line;
 };
 
+static bool for_people(const struct table *t)
+{
+	return t->o->width && !t->o->exact;
+}
+
+/* The length of the heading: an age has no "AT". */
+static size_t head_length(const struct table *t, const struct field *f)
+{
+	size_t n = strlen(f->name);
+
+	return for_people(t) && f->type == FIELD_time && n > 3 &&
+			       !strcmp(f->name + n - 3, "_at")
+		       ? n - 3
+		       : n;
+}
+
 static void choose_columns(struct table *t, const char *columns)
 {
 	while (*columns) {
@@ -34,7 +51,7 @@ static void choose_columns(struct table *t, const char *columns)
 
 		assert(f && "a column that the shape has");
 		assert(t->ncolumns < COLUMNS_MAX);
-		t->width[t->ncolumns] = (int)n;
+		t->width[t->ncolumns] = (int)head_length(t, f);
 		t->fields[t->ncolumns++] = f;
 		columns += n;
 		columns += *columns == ' ';
@@ -61,56 +78,50 @@ static bool is_number(const struct field *f)
 	       f->type == FIELD_f64 || f->type == FIELD_blob;
 }
 
-/* The first bytes of text that fit in `width` columns, with … for the rest. */
-static void add_cut(struct buf *b, const char *text, int width)
+static bool is_state(const struct field *f)
 {
-	size_t n = strlen(text), fit = 0;
-
-	if (output_columns(text, n) <= width) {
-		buf_adds(b, text);
-		return;
-	}
-	while (fit < n) {
-		size_t next = fit + 1;
-
-		while (next < n && ((unsigned char)text[next] & 0xc0) == 0x80)
-			next++;
-		if (output_columns(text, next) > width - 1)
-			break;
-		fit = next;
-	}
-	buf_add(b, text, fit);
-	buf_adds(b, "…");
+	return !strcmp(f->name, "state") || !strcmp(f->name, "severity");
 }
 
-static void add_cell(struct table *t, int i, const char *text)
+/* The style of a cell. A state is "● running" here. */
+static enum output_style cell_style(const struct table *t, int i,
+				    const char *text)
 {
-	struct buf *b = &t->line;
-	size_t from = b->n;
+	const char *word = strchr(text, ' ');
+
+	if (!is_state(t->fields[i]) || !t->o->colour)
+		return STYLE_PLAIN;
+	return (enum output_style)output_state(word ? word + 1 : text).style;
+}
+
+static void add_cell(struct table *t, int i, const char *text, bool styled)
+{
+	enum output_style style = styled ? cell_style(t, i, text) : STYLE_PLAIN;
+	struct buf *b = &t->line, cell = BUF_MAX(CELL_MAX);
 	int pad;
 
-	add_cut(b, text, t->o->width ? t->width[i] : (int)CELL_MAX);
-	pad = t->width[i] - output_columns(b->p + from, b->n - from);
-	if (is_number(t->fields[i])) {
-		char *cell = strdup(b->p + from);
-
-		if (!cell)
-			abort();
-		b->n = from;
-		buf_addf(b, "%*s%s", pad > 0 ? pad : 0, "", cell);
-		free(cell);
-	} else if (i + 1 < t->ncolumns) {
-		buf_addf(b, "%*s", pad > 0 ? pad : 0, "");
-	}
+	output_cut(&cell, text, for_people(t) ? t->width[i] : (int)CELL_MAX);
+	pad = t->width[i] - output_columns(cell.p, cell.n);
+	pad = pad > 0 ? pad : 0;
+	if (is_number(t->fields[i]))
+		buf_addf(b, "%*s", pad, "");
+	if (style != STYLE_PLAIN)
+		buf_adds(b, output_style(t->o, style));
+	buf_add(b, cell.p, cell.n);
+	if (style != STYLE_PLAIN)
+		buf_adds(b, output_style(t->o, STYLE_PLAIN));
+	if (!is_number(t->fields[i]) && i + 1 < t->ncolumns)
+		buf_addf(b, "%*s", pad, "");
+	buf_fini(&cell);
 }
 
-static void print_row(struct table *t, char **cells)
+static void print_row(struct table *t, char **cells, bool styled)
 {
 	buf_clear(&t->line);
 	for (int i = 0; i < t->ncolumns; i++) {
 		if (i > 0)
-			buf_adds(&t->line, "  ");
-		add_cell(t, i, cells[i]);
+			buf_addf(&t->line, "%*s", GAP, "");
+		add_cell(t, i, cells[i], styled);
 	}
 	buf_addc(&t->line, '\n');
 	fwrite(t->line.p, 1, t->line.n, t->o->to);
@@ -121,32 +132,60 @@ static void print_head(struct table *t)
 	char *names[COLUMNS_MAX];
 
 	for (int i = 0; i < t->ncolumns; i++) {
-		names[i] = arena_text(&t->arena, t->fields[i]->name);
+		names[i] = arena_textn(&t->arena, t->fields[i]->name,
+				       head_length(t, t->fields[i]));
 		for (char *p = names[i]; *p; p++)
 			*p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A')
 			     : *p == '_'            ? ' '
 						    : *p;
 	}
 	fputs(output_style(t->o, STYLE_HEAD), t->o->to);
-	print_row(t, names);
+	print_row(t, names, false);
 	fputs(output_style(t->o, STYLE_PLAIN), t->o->to);
 }
 
-/* The width that can be taken from a column. The first one identifies the row,
- * and a truncated id cannot be used in a command. */
-static int spare_of(const struct table *t, int i)
+static int total_width(const struct table *t)
 {
-	return t->width[i] - (i == 0 ? NAME_LEAST : NARROWEST);
-}
-
-/* Takes columns from the widest until the line fits the terminal. */
-static void fit_widths(struct table *t)
-{
-	int total = 2 * (t->ncolumns - 1);
+	int total = GAP * (t->ncolumns - 1);
 
 	for (int i = 0; i < t->ncolumns; i++)
 		total += t->width[i];
-	while (t->o->width && total > t->o->width) {
+	return total;
+}
+
+/* The width that can be taken from a column. The first one identifies the row,
+ * and a truncated name cannot be used in a command. States and ages are short,
+ * and of no use if they are cut. */
+static int spare_of(const struct table *t, int i)
+{
+	const struct field *f = t->fields[i];
+
+	if (is_state(f) || f->type == FIELD_time)
+		return 0;
+	return t->width[i] - (i == 0 ? NAME_LEAST : NARROWEST);
+}
+
+/* Columns that cannot be narrower than this. */
+static int least_width(const struct table *t)
+{
+	int total = total_width(t);
+
+	for (int i = 0; i < t->ncolumns; i++)
+		total -= spare_of(t, i) > 0 ? spare_of(t, i) : 0;
+	return total;
+}
+
+/* Leaves out the last columns that have no room, then takes columns from the
+ * widest until the line fits the terminal. */
+static void fit_widths(struct table *t)
+{
+	int total;
+
+	if (!for_people(t))
+		return;
+	while (t->ncolumns > 1 && least_width(t) > t->o->width)
+		t->ncolumns--;
+	for (total = total_width(t); total > t->o->width; total--) {
 		int widest = 0;
 
 		for (int i = 1; i < t->ncolumns; i++)
@@ -155,7 +194,6 @@ static void fit_widths(struct table *t)
 		if (spare_of(t, widest) <= 0)
 			break;
 		t->width[widest]--;
-		total--;
 	}
 }
 
@@ -173,9 +211,11 @@ static void print_kept_rows(struct table *t)
 				t->width[i] = w;
 		}
 	fit_widths(t);
+	if (t->nrows + 1 >= t->o->height)
+		output_page_begin(t->o);
 	print_head(t);
 	for (int r = 0; r < t->nrows; r++)
-		print_row(t, t->cells[r]);
+		print_row(t, t->cells[r], true);
 	arena_reset(&t->arena);
 }
 
@@ -189,6 +229,23 @@ static void print_json_row(struct table *t, const void *row)
 	buf_fini(&b);
 }
 
+static char *make_cell(struct table *t, int i, const void *row)
+{
+	struct output_state state;
+
+	buf_clear(&t->line);
+	if (!for_people(t)) {
+		output_cell(&t->line, t->fields[i], row);
+		return arena_text(&t->arena, t->line.p);
+	}
+	output_short_cell(&t->line, t->fields[i], row);
+	if (!is_state(t->fields[i]))
+		return arena_text(&t->arena, t->line.p);
+	state = output_state(t->line.p);
+	return arena_printf(&t->arena, "%s%s%s", state.glyph,
+			    *state.glyph ? " " : "", t->line.p);
+}
+
 void table_add(struct table *t, const void *row)
 {
 	char **cells;
@@ -198,13 +255,10 @@ void table_add(struct table *t, const void *row)
 		return;
 	}
 	cells = arena_alloc(&t->arena, (size_t)t->ncolumns * sizeof *cells);
-	for (int i = 0; i < t->ncolumns; i++) {
-		buf_clear(&t->line);
-		output_cell(&t->line, t->fields[i], row);
-		cells[i] = arena_text(&t->arena, t->line.p);
-	}
+	for (int i = 0; i < t->ncolumns; i++)
+		cells[i] = make_cell(t, i, row);
 	if (t->settled) {
-		print_row(t, cells);
+		print_row(t, cells, true);
 		arena_reset(&t->arena);
 		return;
 	}

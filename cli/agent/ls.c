@@ -56,6 +56,6 @@ const struct command cmd_agent_ls = {
 	.name = "agent ls",
 	.help = "list agents",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = agent_ls,
 };

@@ -38,10 +38,11 @@ static int agent_rm(struct cli *cli, struct err *e)
 			       "file first, or delete the agent with all "
 			       "its data with --purge",
 			       r.name, file.text);
-	if (r.purge &&
-	    cli_confirm(cli,
+	if (cli_confirm(cli,
 			arena_printf(&cli->arena,
-				     "agent '%s' with its sessions and files",
+				     r.purge ? "agent '%s' with its sessions "
+					       "and files"
+					     : "the definition of agent '%s'",
 				     r.name),
 			e))
 		return -1;
@@ -59,11 +60,12 @@ static int agent_rm(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_rm = {
 	.name = "agent rm",
-	.args = "AGENT",
+	.args = "AGENT...",
+	.each = true,
 	.help = "delete the definition of an agent",
 	.about = "The database of the agent is kept unless --purge is given. "
 		 "Old versions of the definition are kept because finished "
-		 "runs refer to them. On a terminal, --purge asks for "
+		 "runs refer to them. On a terminal, the command asks for "
 		 "confirmation.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options = OPTIONS(

@@ -36,7 +36,8 @@ static int approval_deny(struct cli *cli, struct err *e)
 
 const struct command cmd_approval_allow = {
 	.name = "approval allow",
-	.args = "APPROVAL",
+	.args = "APPROVAL...",
+	.each = true,
 	.help = "allow the action that a run asks for",
 	.about = "An approval can be answered only once.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
@@ -51,7 +52,8 @@ const struct command cmd_approval_allow = {
 
 const struct command cmd_approval_deny = {
 	.name = "approval deny",
-	.args = "APPROVAL",
+	.args = "APPROVAL...",
+	.each = true,
 	.help = "deny the action that a run asks for",
 	.about = "An approval can be answered only once.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,

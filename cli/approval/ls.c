@@ -34,6 +34,6 @@ const struct command cmd_approval_ls = {
 			   OPTION(TEXT, 0, "before", "APPROVAL",
 				  "list only approvals older than this one"),
 			   OPT_LIMIT("list at most N approvals (default 100)"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = approval_ls,
 };

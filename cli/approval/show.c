@@ -19,7 +19,8 @@ static int approval_show(struct cli *cli, struct err *e)
 
 const struct command cmd_approval_show = {
 	.name = "approval show",
-	.args = "APPROVAL",
+	.args = "APPROVAL...",
+	.each = true,
 	.help = "show an approval: the question, its options and its "
 		"answer",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,

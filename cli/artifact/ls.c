@@ -58,7 +58,6 @@ const struct command cmd_artifact_ls = {
 		OPTION(TEXT, 0, "prefix", "TEXT",
 		       "list only artifacts whose name starts with TEXT"),
 		OPTION(TEXT, 0, "after", "ID", "continue after this artifact"),
-		OPT_LIMIT("list at most N artifacts (default: all)"),
-		OPT_QUIET),
+		OPT_LIMIT("list at most N artifacts (default: all)"), OPT_LIST),
 	.run = artifact_ls,
 };

@@ -12,7 +12,8 @@ static int artifact_show(struct cli *cli, struct err *e)
 
 const struct command cmd_artifact_show = {
 	.name = "artifact show",
-	.args = "ARTIFACT",
+	.args = "ARTIFACT...",
+	.each = true,
 	.help = "show the metadata of an artifact",
 	.needs = NEEDS_AGENT_FILE,
 	.options = OPTIONS(ARTIFACT_KEY_OPTIONS),

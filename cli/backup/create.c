@@ -41,6 +41,20 @@ static int retain(struct cli *cli, int64_t keep, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
+/* On stderr: the archive may go to standard output. */
+static void print_left_out(const struct cli *cli, bool workspaces)
+{
+	if (cli->out.json)
+		return;
+	fprintf(stderr,
+		"not included: %scredentials (copy %s to a safe place "
+		"yourself)\n",
+		workspaces ? ""
+			   : "workspace directories on disk (--with-workspaces "
+			     "includes them), ",
+		home_path(&cli->home, HOME_CREDENTIALS).text);
+}
+
 static void print_backup(struct cli *cli, const struct backup_run_row *row)
 {
 	char bytes[TEXT_HUMAN], ms[TEXT_HUMAN];
@@ -81,6 +95,8 @@ static int create(struct cli *cli, struct err *e)
 	    (scheduled && retain(cli, cli->config.backup_keep, e)))
 		return -1;
 	print_backup(cli, &row);
+	if (!scheduled)
+		print_left_out(cli, want.with_workspaces);
 	return row.problem
 		       ? err_set(e, ERR_CORRUPT, "the backup is incomplete: %s",
 				 row.problem)
@@ -94,7 +110,9 @@ const struct command cmd_backup_create = {
 	.about = "Runs continue in the meantime. The archive is a tar file "
 		 "with compact copies of all databases as of one moment, the "
 		 "configuration, and the definition files of agents. It never "
-		 "contains credentials. It ends with a manifest and a "
+		 "contains credentials, and workspace directories on disk "
+		 "only with --with-workspaces; the command states what is not "
+		 "included. It ends with a manifest and a "
 		 "checksum, and gets its final name when it is complete and "
 		 "synced to disk.",
 	.needs = NEEDS_CONTROL_WRITE,

@@ -42,6 +42,6 @@ const struct command cmd_backup_ls = {
 	.help = "list completed and failed backups, newest first",
 	.needs = NEEDS_CONTROL_READ,
 	.options = OPTIONS(OPT_LIMIT("list at most N backups (default 50)"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = ls,
 };

@@ -2,11 +2,15 @@
 
 #include "lib/base/id.h"
 #include "lib/base/text.h"
+#include "lib/os/file.h"
 #include "ops/backup/backup.h"
 #include "ops/staging_dir.h"
+#include "schema/control/control.h"
 
 #include <string.h>
 #include <unistd.h>
+
+#define BACKUPS_MAX 100000
 
 static void print_manifest(struct cli *cli, const struct manifest *m,
 			   const struct backup_sum *sum)
@@ -31,11 +35,38 @@ static void print_manifest(struct cli *cli, const struct manifest *m,
 		    text_human_bytes(sum->bytes, bytes), m->head.home);
 }
 
+/* A path, or an id or a file name of `skep backup ls`. */
+static const char *archive_path(struct cli *cli, const char *word)
+{
+	struct backup_run_list_in in = {BACKUPS_MAX};
+	struct backup_run_row *rows;
+	struct err ignored;
+	int n;
+
+	if (!strcmp(word, "-") || file_exists(word) ||
+	    home_find(&cli->home, cli_option(cli, "home"), &ignored) ||
+	    control_open(&cli->control, &cli->home, SQL_READONLY, &ignored))
+		return word;
+	n = sql_collect(cli->control, Q_BACKUP_RUN_LIST, &in, BACKUPS_MAX,
+			&rows, &cli->arena, &ignored);
+	for (int i = 0; i < n; i++) {
+		const char *path = rows[i].path;
+		const char *name = path ? strrchr(path, '/') : NULL;
+
+		if (path && (!strcmp(word, rows[i].id) ||
+			     !strncmp(rows[i].id + 4, word, strlen(word)) ||
+			     (name && !strcmp(name + 1, word))))
+			return path;
+	}
+	return word;
+}
+
 /* Uses the temporary directory, since an archive can be verified without a
  * home. */
 static int verify(struct cli *cli, struct err *e)
 {
-	const char *path = cli_arg(cli, 0), *tmp = home_env("TMPDIR");
+	const char *path = archive_path(cli, cli_arg(cli, 0));
+	const char *tmp = home_env("TMPDIR");
 	struct verify_options options = {.name = path};
 	struct staging_dir w = {.lock = -1};
 	struct backup_sum sum;
@@ -74,8 +105,9 @@ const struct command cmd_backup_verify = {
 	.about = "Every database is opened and checked, and every "
 		 "checksum is compared.",
 	.needs = NEEDS_NOTHING,
-	.arguments = ARGUMENTS(
-		{"ARCHIVE", "a backup; '-' reads standard input"}),
+	.arguments = ARGUMENTS({"ARCHIVE",
+				"path of a backup, or its id or file name in "
+				"'skep backup ls'; '-' reads standard input"}),
 	.options = OPTIONS(
 		FLAG('l', "list", "list the content of the archive")),
 	.run = verify,

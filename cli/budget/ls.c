@@ -79,6 +79,6 @@ const struct command cmd_budget_ls = {
 		 "milliseconds.",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.arguments = ARGUMENTS({"NAME", "list only this budget"}),
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = budget_ls,
 };

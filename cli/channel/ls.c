@@ -24,6 +24,6 @@ const struct command cmd_channel_ls = {
 	.name = "channel ls",
 	.help = "list channels",
 	.needs = NEEDS_CONTROL_READ,
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = channel_ls,
 };

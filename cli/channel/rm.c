@@ -46,7 +46,13 @@ static int channel_rm(struct cli *cli, struct err *e)
 	int left, waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE, &due,
 				  &first, NULL, e);
 
-	if (waits < 0 || cli_act(cli, &act, e))
+	if (waits < 0 ||
+	    cli_confirm(cli,
+			arena_printf(&cli->arena,
+				     "channel '%s' with its conversations",
+				     name),
+			e) ||
+	    cli_act(cli, &act, e))
 		return -1;
 	left = sql_get(cli->control, Q_CHANNEL_GET, &key, &row, &cli->arena, e);
 	if (left < 0)
@@ -67,11 +73,13 @@ static int channel_rm(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_rm = {
 	.name = "channel rm",
-	.args = "CHANNEL",
+	.args = "CHANNEL...",
+	.each = true,
 	.help = "delete a channel with its conversations",
 	.about = "Deliveries are kept. Pending ones become dead letters; 'skep "
 		 "delivery retry' sends them once a channel with the same name "
 		 "exists.",
 	.needs = NEEDS_CONTROL_WRITE,
+	.options = OPTIONS(OPT_YES("do not ask for confirmation")),
 	.run = channel_rm,
 };

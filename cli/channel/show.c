@@ -19,7 +19,8 @@ static int channel_show(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_show = {
 	.name = "channel show",
-	.args = "CHANNEL",
+	.args = "CHANNEL...",
+	.each = true,
 	.help = "show a channel, or its bindings",
 	.needs = NEEDS_CONTROL_READ,
 	.options = OPTIONS(

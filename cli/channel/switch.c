@@ -71,7 +71,8 @@ static int switch_channel(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_enable = {
 	.name = "channel enable",
-	.args = "CHANNEL",
+	.args = "CHANNEL...",
+	.each = true,
 	.help = "enable a channel",
 	.about = "If a plugin failed and waits for a restart, it is restarted "
 		 "at once.",
@@ -81,7 +82,8 @@ const struct command cmd_channel_enable = {
 
 const struct command cmd_channel_disable = {
 	.name = "channel disable",
-	.args = "CHANNEL",
+	.args = "CHANNEL...",
+	.each = true,
 	.help = "disable a channel; its pending messages stay queued",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = switch_channel,
@@ -89,7 +91,8 @@ const struct command cmd_channel_disable = {
 
 const struct command cmd_channel_pause = {
 	.name = "channel pause",
-	.args = "CHANNEL",
+	.args = "CHANNEL...",
+	.each = true,
 	.help = "pause the delivery of messages on a channel",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = switch_channel,
@@ -97,7 +100,8 @@ const struct command cmd_channel_pause = {
 
 const struct command cmd_channel_resume = {
 	.name = "channel resume",
-	.args = "CHANNEL",
+	.args = "CHANNEL...",
+	.each = true,
 	.help = "resume a paused or throttled channel",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = switch_channel,

@@ -1,95 +1,15 @@
-#include "cli/channel/channel_cli.h"
-#include "cli/chat/chat_client.h"
+#include "cli/chat/chat.h"
 
-#include <errno.h>
+#include "cli/interactive.h"
+#include "schema/control/agent.h"
+
 #include <pwd.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define WAIT_MS   500
-#define MISSED_MS 100
-
-struct chat {
-	struct chat_client line;
-	bool terminal; /* interactive: report a failure and continue */
-};
-
-/* --- Ctrl-C stops the answer, not the chat ------------------------------ */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-static void catch_interrupts(const struct chat *c, bool on)
-{
-	struct sigaction sa = {.sa_handler = on ? on_interrupt : SIG_DFL};
-
-	interrupted = 0;
-	if (c->terminal)
-		sigaction(SIGINT, &sa, NULL);
-}
-
-static int cancel(struct chat *c, const char *run, struct err *e)
-{
-	struct cli *cli = c->line.cli;
-	const char *path = arena_printf(&cli->arena, "/v1/runs/%s/cancel", run);
-
-	interrupted = 0;
-	if (!run[0])
-		return 0;
-	output_note(&cli->out, "(stopping the run)");
-	return cli_call(cli, "POST", path, "{}", NULL, e) < 0 ? -1 : 0;
-}
-
-/* --- one line and its answer ------------------------------------------ */
-
-static int await(struct chat *c, const struct chat_line *sent, struct err *e)
-{
-	char run[ID_SIZE] = "";
-	bool mine = false;
-	int more = 1, got;
-
-	while (!mine) {
-		got = chat_client_receive(&c->line, WAIT_MS, sent, &mine, e);
-		if (got < 0)
-			return -1;
-		if (got > 0)
-			continue;
-		if (more == 0) {
-			output_note(&c->line.cli->out, "(no answer)");
-			return 0;
-		}
-		more = chat_client_pending(&c->line, sent, run, e);
-		if (more < 0 || (interrupted && cancel(c, run, e)))
-			return -1;
-	}
-	return 0;
-}
-
-static int exchange(struct chat *c, const char *text, size_t n, struct err *e)
-{
-	struct buf line = BUF_MAX(64u << 20);
-	struct chat_line sent;
-	int rc;
-
-	buf_add(&line, text, n);
-	rc = buf_ok(&line, "the line", e) || check_message_text(&line, e) ? -1
-									  : 0;
-	if (rc == 0)
-		rc = chat_client_send(&c->line, line.p, &sent, e);
-	catch_interrupts(c, true);
-	if (rc == 0)
-		rc = await(c, &sent, e);
-	catch_interrupts(c, false);
-	buf_fini(&line);
-	return rc;
-}
+#define MISSED_MS      100
+#define LINE_MAX_BYTES (64u << 20)
 
 /* On a terminal a failed line is reported, and the chat continues. */
 static int report_failed_line(const struct chat *c, int rc, const struct err *e)
@@ -97,47 +17,76 @@ static int report_failed_line(const struct chat *c, int rc, const struct err *e)
 	if (rc == 0 || !c->terminal || e->code == ERR_UNAVAILABLE ||
 	    ferror(c->line.cli->out.to))
 		return rc;
-	fprintf(stderr, "skep: %s\n", e->text);
+	cli_report(c->line.cli, e);
 	return 0;
 }
 
-/* --- all of them ------------------------------------------------------ */
+/* --- reading lines -------------------------------------------------------- */
 
-static void prompt(const struct chat *c)
+static long read_plain(struct chat *c, const char *prompt, struct buf *line)
 {
-	if (!c->terminal)
-		return;
-	fputs("> ", c->line.cli->out.to);
-	fflush(c->line.cli->out.to);
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	if (c->terminal) {
+		fputs(prompt, c->line.cli->out.to);
+		(void)fflush(c->line.cli->out.to);
+	}
+	n = getline(&text, &cap, stdin);
+	if (n > 0 && text[n - 1] == '\n')
+		n--;
+	buf_clear(line);
+	if (n > 0)
+		buf_add(line, text, (size_t)n);
+	free(text);
+	return n;
+}
+
+static long read_line(struct chat *c, const char *prompt, struct buf *line)
+{
+	(void)fflush(c->line.cli->out.to);
+	if (interactive && c->terminal)
+		return interactive->read_line(c->line.cli, prompt, line);
+	return read_plain(c, prompt, line);
+}
+
+/* --- the conversation ----------------------------------------------------- */
+
+static int process_line(struct chat *c, const struct buf *line, struct err *e)
+{
+	if (line->n == 0)
+		return 0;
+	if (c->terminal && line->p[0] == '/')
+		return chat_command(c, line->p, e);
+	return chat_turn(c, line->p, line->n, e);
+}
+
+static void greet(const struct chat *c)
+{
+	if (c->terminal)
+		output_note(&c->line.cli->out,
+			    "session %s of agent %s; /help lists the commands",
+			    c->line.session, c->line.agent);
 }
 
 static int converse(struct chat *c, struct err *e)
 {
+	struct buf line = BUF_MAX(LINE_MAX_BYTES);
 	struct chat_line none = {.id = {""}};
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
 	int rc = 0, more = 1;
 	bool mine;
 
+	greet(c);
 	/* Shows missed messages; a new conversation has none. */
 	if (c->terminal)
 		while (chat_client_receive(&c->line, MISSED_MS, &none, &mine,
 					   e) > 0)
 			;
-	while (rc == 0) {
-		prompt(c);
-		n = getline(&line, &cap, stdin);
-		if (n < 0)
-			break;
-		if (n && line[n - 1] == '\n')
-			line[--n] = '\0';
-		if (n > 0)
-			rc = report_failed_line(
-				c, exchange(c, line, (size_t)n, e), e);
-	}
-	free(line);
-	if (rc == 0 && c->terminal)
+	while (rc == 0 && !c->quit && read_line(c, "> ", &line) >= 0)
+		rc = report_failed_line(c, process_line(c, &line, e), e);
+	buf_fini(&line);
+	if (rc == 0 && c->terminal && !c->quit)
 		fputc('\n', c->line.cli->out.to);
 	/* Acknowledges the last message and shows later ones. */
 	while (rc == 0 && c->line.acked[0] && more > 0)
@@ -162,10 +111,18 @@ static int chat(struct cli *cli, struct err *e)
 			 .sender = user_name(),
 			 .agent = cli_arg(cli, 0),
 			 .slot = -1},
+		.approvals = {.cli = cli},
 		.terminal = isatty(0) && !cli->out.json,
 	};
+	struct agent_row agent;
 	int rc;
 
+	interactive_exec(cli);
+	if (!c.line.agent) {
+		if (agents_get_default(cli->control, &agent, &cli->arena, e))
+			return -1;
+		c.line.agent = agent.name;
+	}
 	c.line.session = session ? session
 				 : arena_printf(&cli->arena, "chat/%s",
 						c.line.sender);
@@ -176,18 +133,27 @@ static int chat(struct cli *cli, struct err *e)
 
 const struct command cmd_chat = {
 	.name = "chat",
-	.args = "AGENT",
+	.args = "[AGENT]",
 	.help = "chat with an agent in the terminal",
 	.about = "Each line is sent as a message and starts a run in the "
-		 "session; the answer is printed. Answers that could not be "
-		 "printed are printed by the next chat. Ctrl-C stops an "
-		 "answer; at the prompt it ends the chat.\n"
+		 "session. The answer is printed as it is written, and each "
+		 "tool call as one line. If the agent asks for an approval, "
+		 "answer y, n, a (always) or w (why). Lines can be edited, and "
+		 "the arrow keys recall earlier ones. /help lists commands "
+		 "such as /retry, /fork and /diff.\n"
+		 "\n"
+		 "The chat continues the session of the last one; --session "
+		 "selects another. Answers that could not be printed are "
+		 "printed by the next chat. Ctrl-C stops an answer; at the "
+		 "prompt it ends the chat.\n"
 		 "\n"
 		 "The chat waits for a supervisor that is being restarted. If "
 		 "a message fails, the error is printed; the chat continues if "
 		 "standard input is a terminal, and ends otherwise. With "
 		 "--json, each answer is an object.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
+	.arguments = ARGUMENTS(
+		{"AGENT", "name of the agent (default: the default agent)"}),
 	.options = OPTIONS(
 		OPTION(TEXT, 's', "session", "SESSION",
 		       "continue this session (default chat/USER)"),

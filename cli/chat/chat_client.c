@@ -218,7 +218,8 @@ int chat_client_receive(struct chat_client *t, int wait,
 		rc = m ? 1 : -1;
 	}
 	if (m) {
-		print_message(t, m, answer.p);
+		if (!t->silent)
+			print_message(t, m, answer.p);
 		*mine = !strcmp(json_text(m, "reply_to", ""), sent->id.text);
 		/* A message that could not be printed was not shown. */
 		if (output_end(&t->cli->out, e) || ferror(t->cli->out.to))

@@ -16,6 +16,7 @@ struct chat_client {
 	const char *peer;    /* chosen by chat_client_open */
 	int slot;            /* reserves it while the process runs */
 	char acked[ID_SIZE]; /* last shown message, to be acknowledged */
+	bool silent;         /* messages are received, but not printed */
 	bool is_away;        /* the supervisor does not run, and this was
 			      * reported */
 };

@@ -48,6 +48,6 @@ const struct command cmd_conversation_ls = {
 		OPTION(TEXT, 0, "before", "CURSOR",
 		       "list only conversations last active before this one"),
 		OPT_LIMIT("list at most N conversations (default 100)"),
-		OPT_QUIET),
+		OPT_LIST),
 	.run = conversation_ls,
 };

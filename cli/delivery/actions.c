@@ -25,7 +25,8 @@ static int act_on_delivery(struct cli *cli, struct err *e)
 
 const struct command cmd_delivery_retry = {
 	.name = "delivery retry",
-	.args = "DELIVERY",
+	.args = "DELIVERY...",
+	.each = true,
 	.help = "send a message again with the same idempotency key",
 	.about = "The delivery must be pending, unknown, dead or "
 		 "discarded. A pending one is sent at once. A "
@@ -37,7 +38,8 @@ const struct command cmd_delivery_retry = {
 
 const struct command cmd_delivery_discard = {
 	.name = "delivery discard",
-	.args = "DELIVERY",
+	.args = "DELIVERY...",
+	.each = true,
 	.help = "give up on an undelivered message",
 	.about = "The message is not sent, and the messages queued "
 		 "behind it proceed. 'skep delivery retry' undoes "
@@ -48,7 +50,8 @@ const struct command cmd_delivery_discard = {
 
 const struct command cmd_delivery_resend = {
 	.name = "delivery resend",
-	.args = "DELIVERY",
+	.args = "DELIVERY...",
+	.each = true,
 	.help = "send a copy of a message with a new idempotency key",
 	.about = "A receiver that has the first message accepts the "
 		 "copy too.",

@@ -51,7 +51,6 @@ const struct command cmd_delivery_ls = {
 		       "list only deliveries of this run"),
 		OPTION(TEXT, 0, "before", "DELIVERY",
 		       "list only deliveries older than this one"),
-		OPT_LIMIT("list at most N deliveries (default 100)"),
-		OPT_QUIET),
+		OPT_LIMIT("list at most N deliveries (default 100)"), OPT_LIST),
 	.run = delivery_ls,
 };

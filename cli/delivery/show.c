@@ -30,7 +30,8 @@ static int delivery_show(struct cli *cli, struct err *e)
 
 const struct command cmd_delivery_show = {
 	.name = "delivery show",
-	.args = "DELIVERY",
+	.args = "DELIVERY...",
+	.each = true,
 	.help = "show a delivery, or its failed attempts",
 	.needs = NEEDS_CONTROL_READ,
 	.options = OPTIONS(FLAG(0, "attempts", "list the failed attempts")),

@@ -22,5 +22,6 @@ const struct command cmd_delivery_stats = {
 		 "next one is due, and the reason if the channel is "
 		 "paused, disabled or removed.",
 	.needs = NEEDS_CONTROL_READ,
+	.options = OPTIONS(OPT_LIST),
 	.run = delivery_stats,
 };

@@ -269,8 +269,10 @@ void man_config(FILE *to)
 	head(to, "skep.json", "5", "configuration of skep");
 	fputs(".SH DESCRIPTION\n$SKEP_HOME/skep.json, one JSON object with a "
 	      "member for each section. A missing file means the defaults. "
-	      "Times are milliseconds or texts as \"30s\", sizes are bytes or "
-	      "texts as \"64k\".\n.B skep config check\nsays whether a file "
+	      "Times are seconds or texts such as \"30s\" and \"5m\", sizes "
+	      "are "
+	      "bytes or texts such as \"64k\".\n.B skep config check\nsays "
+	      "whether a file "
 	      "is right,\n.B skep config schema\nprints its JSON schema.\n"
 	      ".SH KEYS\n",
 	      to);

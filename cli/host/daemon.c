@@ -239,8 +239,11 @@ void daemon_print(struct cli *cli, int64_t pid, bool changed)
 
 	if (cli->out.json)
 		output_object(&cli->out, &host_state_shape, &s);
-	else if (pid == OPT_NONE)
+	else if (pid == OPT_NONE && changed)
 		output_note(&cli->out, "skepd has stopped");
+	else if (pid == OPT_NONE)
+		output_note(&cli->out, "skepd is not running, home %s",
+			    cli->home.root);
 	else
 		output_note(&cli->out, "skepd is %s, process %lld, home %s",
 			    changed ? "running" : "already running",

@@ -21,8 +21,11 @@ void daemon_print(struct cli *cli, int64_t pid, bool changed);
 /* Executes skepd; returns only on failure. */
 int daemon_foreground(struct cli *cli, struct err *e);
 
-/* Requests the end ("restart", "down", "down-now") and waits for it. */
-int daemon_stop(struct cli *cli, const char *intent, struct err *e);
+/* Requests the end ("restart", "down", "down-now") and waits for it. Ctrl-C takes
+ * a "down" back. After the time-out, unless it is 0, the runs that "down" waits
+ * for are stopped. */
+int daemon_stop(struct cli *cli, const char *intent, int64_t timeout_ms,
+		struct err *e);
 
 /* Ends a watchdog that waits to restart skepd; false if none runs. */
 bool daemon_end_watchdog(struct cli *cli);

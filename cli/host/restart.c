@@ -2,7 +2,7 @@
 
 static int restart(struct cli *cli, struct err *e)
 {
-	if (daemon_check(cli, e) || daemon_stop(cli, "restart", e))
+	if (daemon_check(cli, e) || daemon_stop(cli, "restart", 0, e))
 		return -1;
 	return daemon_up(cli, e);
 }

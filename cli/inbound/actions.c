@@ -38,7 +38,8 @@ static int inbound_discard(struct cli *cli, struct err *e)
 
 const struct command cmd_inbound_retry = {
 	.name = "inbound retry",
-	.args = "MESSAGE",
+	.args = "MESSAGE...",
+	.each = true,
 	.help = "start a run for a dead-lettered message",
 	.about = "The agent is chosen again, so bindings added in the meantime "
 		 "apply. If the message still cannot be routed, it stays a "
@@ -49,7 +50,8 @@ const struct command cmd_inbound_retry = {
 
 const struct command cmd_inbound_discard = {
 	.name = "inbound discard",
-	.args = "MESSAGE",
+	.args = "MESSAGE...",
+	.each = true,
 	.help = "give up on a dead-lettered message",
 	.needs = NEEDS_SUPERVISOR,
 	.run = inbound_discard,

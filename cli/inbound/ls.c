@@ -1,6 +1,7 @@
 #include "cli/list.h"
 
 #include "schema/control/cursor.h"
+#include "schema/vocab.h"
 
 static int inbound_ls(struct cli *cli, struct err *e)
 {
@@ -28,15 +29,15 @@ const struct command cmd_inbound_ls = {
 	.name = "inbound ls",
 	.help = "list inbound messages, newest first",
 	.needs = NEEDS_CONTROL_READ,
-	.options = OPTIONS(
-		OPTION(NAME, 0, "channel", "CHANNEL",
-		       "list only messages of this channel"),
-		OPTION(WORD, 0, "state", "queued|recorded|dead|discarded",
-		       "list only messages in this state"),
-		OPTION(TEXT, 0, "conversation", "ID",
-		       "list only messages of this conversation"),
-		OPTION(TEXT, 0, "before", "MESSAGE",
-		       "list only messages older than this one"),
-		OPT_LIMIT("list at most N messages (default 100)"), OPT_QUIET),
+	.options = OPTIONS(OPTION(NAME, 0, "channel", "CHANNEL",
+				  "list only messages of this channel"),
+			   OPTION(WORD, 0, "state", vocab_control_inbound_state,
+				  "list only messages in this state"),
+			   OPTION(TEXT, 0, "conversation", "ID",
+				  "list only messages of this conversation"),
+			   OPTION(TEXT, 0, "before", "MESSAGE",
+				  "list only messages older than this one"),
+			   OPT_LIMIT("list at most N messages (default 100)"),
+			   OPT_LIST),
 	.run = inbound_ls,
 };

@@ -48,7 +48,8 @@ static int inbound_show(struct cli *cli, struct err *e)
 
 const struct command cmd_inbound_show = {
 	.name = "inbound show",
-	.args = "MESSAGE",
+	.args = "MESSAGE...",
+	.each = true,
 	.help = "show an inbound message, its run and the reply",
 	.needs = NEEDS_CONTROL_READ,
 	.run = inbound_show,

@@ -56,6 +56,6 @@ const struct command cmd_invocation_ls = {
 		 "runs of an invocation.",
 	.needs = NEEDS_CONTROL_READ,
 	.options = OPTIONS(OPT_LIMIT("list at most N invocations (default 50)"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = invocation_ls,
 };

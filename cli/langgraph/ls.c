@@ -39,6 +39,6 @@ const struct command cmd_langgraph_ls = {
 	.help = "list the LangGraph threads in the database of an "
 		"agent",
 	.needs = NEEDS_AGENT_MAYBE,
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = ls,
 };

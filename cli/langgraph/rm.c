@@ -4,9 +4,17 @@
 
 static int rm(struct cli *cli, struct err *e)
 {
-	int n = langgraph_prune(cli->agent.db, cli_arg(cli, 0),
-				cli_count(cli, "keep", 0), e);
+	int n;
 
+	if (cli_confirm(cli,
+			arena_printf(&cli->arena,
+				     "the checkpoints of thread %s of agent "
+				     "%s",
+				     cli_arg(cli, 0), cli->agent_name),
+			e))
+		return -1;
+	n = langgraph_prune(cli->agent.db, cli_arg(cli, 0),
+			    cli_count(cli, "keep", 0), e);
 	if (n < 0)
 		return -1;
 	cli_done_to(cli, "langgraph.rm", cli_arg(cli, 0));
@@ -23,6 +31,7 @@ const struct command cmd_langgraph_rm = {
 	.arguments = ARGUMENTS(
 		{"THREAD", "id of a thread; 'skep langgraph ls' lists them"}),
 	.options = OPTIONS(OPTION(INT, 0, "keep", "N",
-				  "keep the newest N checkpoints (default 0)")),
+				  "keep the newest N checkpoints (default 0)"),
+			   OPT_YES("do not ask for confirmation")),
 	.run = rm,
 };

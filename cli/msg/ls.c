@@ -36,6 +36,6 @@ const struct command cmd_msg_ls = {
 	.options = OPTIONS(OPTION(TEXT, 0, "before", "ID",
 				  "list only messages older than this one"),
 			   OPT_LIMIT("list at most N messages (default 100)"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = msg_ls,
 };

@@ -50,6 +50,6 @@ const struct command cmd_namespace_ls = {
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS(
 		{"AGENT", "name of the agent (default: the default agent)"}),
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = run,
 };

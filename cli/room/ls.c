@@ -22,6 +22,6 @@ const struct command cmd_room_ls = {
 		"messages",
 	.needs = NEEDS_CONTROL_READ,
 	.arguments = ARGUMENTS({"ROOM", "list only the members of this room"}),
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = room_ls,
 };

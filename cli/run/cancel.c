@@ -1,13 +1,15 @@
 #include "cli/remote.h"
+#include "cli/run/run_select.h"
 #include "cli/run/run_view.h"
 #include "lib/json/json.h"
 #include "schema/control/agent.h"
 
 #include <string.h>
 
-static int request_cancel(struct cli *cli, const char *id, const char *body,
-			  struct err *e)
+static int request_cancel(struct cli *cli, const char *id, struct err *e)
 {
+	const char *why = cli_option(cli, "reason");
+	const char *body = why ? remote_text(cli, "reason", why) : NULL;
 	const char *path = remote_path(cli, ID_RUN, id, "cancel", e);
 	cJSON *answer = path ? remote_call(cli, "POST", path, body, e) : NULL;
 
@@ -29,29 +31,30 @@ static int wait_for_end(struct cli *cli, const char *id, struct err *e)
 		return -1;
 	if (cli->out.json)
 		output_object(&cli->out, &run_row_shape, &row);
+	else if (!strcmp(row.state, "cancelled"))
+		output_note(&cli->out, "%s: cancelled", id);
 	else
-		output_note(&cli->out, "%s: %s", id, row.state);
+		output_note(&cli->out, "%s: not cancelled, it had %s", id,
+			    !strcmp(row.state, "timed_out") ? "timed out"
+							    : row.state);
 	return 0;
 }
 
 /* All are requested before it waits for the first. A run that cannot be
- * cancelled does not affect the others; the first error is returned. */
-static int cancel_named(struct cli *cli, struct err *e)
+ * cancelled does not affect the others. */
+static int cancel_each(struct cli *cli, struct err *e)
 {
-	const char *why = cli_option(cli, "reason"), *id;
-	const char *body = why ? remote_text(cli, "reason", why) : NULL;
+	struct run_ids runs;
 	struct err later;
-	int rc = 0;
+	int rc;
 
-	for (int i = 0; (id = cli_arg(cli, i)); i++)
-		if (!remote_path(cli, ID_RUN, id, NULL, e))
-			return -1;
-	for (int i = 0; (id = cli_arg(cli, i)); i++)
-		if (request_cancel(cli, id, body, rc ? &later : e))
-			rc = -1;
-	for (int i = 0; cli_flag(cli, "wait") && (id = cli_arg(cli, i)); i++)
-		if (wait_for_end(cli, id, rc ? &later : e))
-			rc = -1;
+	if (run_select(cli, cli->args.nwords,
+		       "queued starting running paused stopping", &runs, e))
+		return -1;
+	rc = run_each(cli, &runs, request_cancel, e);
+	if (cli_flag(cli, "wait") &&
+	    run_each(cli, &runs, wait_for_end, rc ? &later : e))
+		rc = -1;
 	return rc;
 }
 
@@ -145,19 +148,27 @@ static int cancel_selection(struct cli *cli, struct err *e)
 	return cli_flag(cli, "wait") ? wait_for_selection(cli, &v, e) : 0;
 }
 
+/* The supervisor selects by agent, session and tag in one transaction; states
+ * and ages are selected here. */
 static int cancel(struct cli *cli, struct err *e)
 {
-	bool selects = cli_option(cli, "agent") || cli_option(cli, "session") ||
-		       cli_option(cli, "tag") || cli_flag(cli, "all");
+	bool in_one = cli_option(cli, "session") || cli_flag(cli, "all");
 
-	if (selects && cli_arg(cli, 0))
+	if (in_one && cli_arg(cli, 0))
 		return err_set(e, ERR_USAGE,
 			       "name runs or select them by options, not both");
-	if (!selects && !cli_arg(cli, 0))
+	if (in_one && (cli_option(cli, "state") || cli_option(cli, "older")))
+		return err_set(e, ERR_USAGE,
+			       "--state and --older cannot be combined with "
+			       "--session or --all");
+	if (!cli_arg(cli, 0) && !in_one && !run_select_given(cli))
 		return err_set(e, ERR_USAGE,
 			       "name a run, or select runs by --agent, "
-			       "--session, --tag or --all");
-	return selects ? cancel_selection(cli, e) : cancel_named(cli, e);
+			       "--session, --tag, --state, --older or --all");
+	if (cli_arg(cli, 0) || cli_option(cli, "state") ||
+	    cli_option(cli, "older"))
+		return cancel_each(cli, e);
+	return cancel_selection(cli, e);
 }
 
 const struct command cmd_cancel = {
@@ -168,18 +179,16 @@ const struct command cmd_cancel = {
 		 "Cancelling a run that has ended has no effect.\n"
 		 "\n"
 		 "Options that select runs apply to queued and active runs. "
-		 "All of them are cancelled in one transaction, so no queued "
-		 "run starts in between.\n"
+		 "--agent, --session, --tag and --all cancel them in one "
+		 "transaction, so no queued run starts in between.\n"
 		 "\n"
 		 "Example:\n"
 		 "  skep cancel --agent coder --reason 'wrong branch'",
 	.needs = NEEDS_SUPERVISOR | NEEDS_NO_SETTING,
 	.options = OPTIONS(
-		OPT_AGENT("cancel all runs of this agent"),
+		RUN_SELECT_OPTIONS,
 		OPTION(TEXT, 's', "session", "SESSION",
-		       "cancel all runs of this session"),
-		OPTION(TEXT, 't', "tag", "TAG",
-		       "cancel all runs that have this tag"),
+		       "select the runs of this session"),
 		OPT_ALL("cancel all runs of this home"),
 		OPTION(TEXT, 'r', "reason", "TEXT", "record this reason"),
 		FLAG('w', "wait",

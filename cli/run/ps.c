@@ -1,6 +1,7 @@
 #include "cli/host/daemon.h"
 #include "cli/list.h"
-#include "cli/run/live_view.h"
+#include "cli/remote.h"
+#include "cli/run/ps_view.h"
 #include "schema/control/agent.h"
 #include "schema/control/cursor.h"
 #include "schema/control/severity.h"
@@ -8,9 +9,30 @@
 
 #define LIMIT 50
 
+static struct cli_list list_of(struct cli *cli, int64_t limit, const char *none)
+{
+	return (struct cli_list){.cli = cli,
+				 .shape = &ps_row_shape,
+				 .columns = PS_COLUMNS,
+				 .none = none,
+				 .limit = limit};
+}
+
 static void assess_run(struct cli *cli, void *row)
 {
 	run_classify_from_outside(row, cli->supervised);
+}
+
+/* With --json, the complete rows. */
+static int list_complete_rows(struct cli *cli, const struct run_filter *filter,
+			      struct err *e)
+{
+	struct cli_list l = {.cli = cli,
+			     .shape = &run_row_shape,
+			     .columns = "id",
+			     .prepare = assess_run};
+
+	return cli_list_control(&l, LISTS_RUNS, filter, e);
 }
 
 /* Runs of all states come from the rows, whether or not a supervisor runs. */
@@ -23,19 +45,66 @@ static int list_all(struct cli *cli, struct err *e)
 		.invocation = cli_option(cli, "invocation"),
 		.count = cli_number(cli, "limit", LIMIT),
 	};
-	struct cli_list l = {
-		.cli = cli,
-		.shape = &run_row_shape,
-		.columns = "id agent state reason severity attempt last_seq "
-			   "created_at ended_at",
-		.none = "no runs; 'skep run AGENT PROMPT' starts one",
-		.limit = filter.count,
-		.prepare = assess_run,
-	};
+	struct cli_list l = list_of(cli, filter.count,
+				    "no runs; 'skep run AGENT PROMPT' starts "
+				    "one");
+	struct run_row row;
+	struct lists it;
 
 	if (page_before(ID_RUN, cli_option(cli, "before"), &filter.before, e))
 		return -1;
-	return cli_list_control(&l, LISTS_RUNS, &filter, e);
+	if (cli->out.json)
+		return list_complete_rows(cli, &filter, e);
+	if (lists_open(&it, cli->control, LISTS_RUNS, &filter, e))
+		return -1;
+	while (lists_next(&it, &row)) {
+		struct ps_row shown;
+
+		assess_run(cli, &row);
+		shown = ps_row_of(&row);
+		cli_list_add(&l, &shown);
+	}
+	if (lists_close(&it, e))
+		return -1;
+	cli_list_end(&l);
+	return 0;
+}
+
+struct active_list {
+	struct cli_list list;
+	int64_t left;
+};
+
+static void add_active(void *arg, struct ps_row *row)
+{
+	struct active_list *l = arg;
+
+	if (l->left-- > 0)
+		cli_list_add(&l->list, row);
+}
+
+static int list_active(struct cli *cli, struct err *e)
+{
+	struct ps_filter f = {.agent = cli_option(cli, "agent"),
+			      .tag = cli_option(cli, "tag"),
+			      .invocation = cli_option(cli, "invocation"),
+			      .queued = cli_number(cli, "limit", LIMIT)};
+	struct active_list l = {
+		.list = list_of(cli, 0,
+				"no queued or active runs; 'skep ps --all' "
+				"lists every run"),
+		.left = f.queued,
+	};
+
+	if (cli->out.json)
+		return remote_print_first(cli, ps_path(cli, &f), f.queued, e);
+	if (ps_active(cli, &f, add_active, &l, e))
+		return -1;
+	cli_list_end(&l.list);
+	if (l.left < 0 && l.list.format == LIST_TABLE)
+		fprintf(stderr, "%lld more; --limit lists them\n",
+			(long long)-l.left);
+	return 0;
 }
 
 /* An agent that was removed may still have runs. */
@@ -62,11 +131,6 @@ static int check_agent(struct cli *cli, struct err *e)
 
 static int ps(struct cli *cli, struct err *e)
 {
-	struct live_view v = {.agent = cli_option(cli, "agent"),
-			      .tag = cli_option(cli, "tag"),
-			      .invocation = cli_option(cli, "invocation"),
-			      .queued = cli_number(cli, "limit", LIMIT)};
-
 	if (cli->supervised && daemon_in_place(cli, e))
 		return -1;
 	if (check_agent(cli, e))
@@ -79,7 +143,7 @@ static int ps(struct cli *cli, struct err *e)
 			       "no supervisor is running for %s; 'skep ps "
 			       "--all' lists every run",
 			       cli->home.root);
-	return live_view_print(cli, &v, e);
+	return list_active(cli, e);
 }
 
 const struct command cmd_ps = {
@@ -99,8 +163,6 @@ const struct command cmd_ps = {
 		       "list only runs of this invocation"),
 		OPTION(TEXT, 0, "before", "RUN",
 		       "list only runs older than RUN"),
-		OPT_LIMIT("list at most N runs, or without --all at most N "
-			  "queued runs (default 50)"),
-		OPT_QUIET),
+		OPT_LIMIT("list at most N runs (default 50)"), OPT_LIST),
 	.run = ps,
 };

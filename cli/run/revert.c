@@ -6,6 +6,12 @@ static int revert_changes(struct cli *cli, struct run_changes *c, struct err *e)
 {
 	struct vfs_merge m = {.report = difference_merged, .arg = cli};
 
+	if (cli_confirm_action(cli,
+			       arena_printf(&cli->arena,
+					    "undo the changes of run %s",
+					    cli_arg(cli, 0)),
+			       e))
+		return -1;
 	if (cli_flag(cli, "force"))
 		m.strategy = VFS_STRATEGY_FORK;
 	if (run_changes_revert(c, run_changes_paths(cli),
@@ -41,8 +47,10 @@ const struct command cmd_revert = {
 	.needs = NEEDS_CONTROL_READ,
 	.arguments = ARGUMENTS({"PATH", "revert only these paths and what is "
 					"below them"}),
-	.options = OPTIONS(OPT_TURN, FLAG('f', "force",
-					  "revert paths that were changed "
-					  "later, too")),
+	.options = OPTIONS(OPT_TURN,
+			   FLAG('f', "force",
+				"revert paths that were changed "
+				"later, too"),
+			   OPT_YES("do not ask for confirmation")),
 	.run = revert_run,
 };

@@ -1,10 +1,9 @@
 #include "schema/control/run.h"
 #include "cli/remote.h"
 #include "cli/run/attachment.h"
-#include "cli/run/run_view.h"
+#include "cli/run/run_foreground.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
-#include "schema/agent/transcript/answer.h"
 #include "schema/vocab.h"
 
 #include <stdlib.h>
@@ -70,6 +69,24 @@ static int put_path(struct cli *cli, struct buf *b, const char *member,
 	return 0;
 }
 
+/* The range in the form that users type. */
+static int reject_number(const struct cli *cli, const char *option,
+			 const char *type, int64_t min, int64_t max,
+			 struct err *e)
+{
+	char low[TEXT_HUMAN], high[TEXT_HUMAN];
+
+	if (!strcmp(type, "millis")) {
+		text_duration(min, low);
+		text_duration(max, high);
+	} else {
+		snprintf(low, sizeof low, "%lld", (long long)min);
+		snprintf(high, sizeof high, "%lld", (long long)max);
+	}
+	return err_set(e, ERR_USAGE, "--%s: %s is not between %s and %s",
+		       option, quoted(cli_option(cli, option)).text, low, high);
+}
+
 static int put_number(struct cli *cli, struct buf *b, size_t member,
 		      struct err *e)
 {
@@ -81,15 +98,8 @@ static int put_number(struct cli *cli, struct buf *b, size_t member,
 	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
 		if (!strcmp(ranges[i].type, members[member].range) &&
 		    (n < ranges[i].min || n > ranges[i].max))
-			return err_set(e, ERR_USAGE,
-				       "--%s: %s is not between %lld and "
-				       "%lld%s",
-				       option, cli_option(cli, option),
-				       (long long)ranges[i].min,
-				       (long long)ranges[i].max,
-				       strcmp(ranges[i].type, "millis")
-					       ? ""
-					       : " milliseconds");
+			return reject_number(cli, option, ranges[i].type,
+					     ranges[i].min, ranges[i].max, e);
 	json_put_int(b, members[member].name, n);
 	return 0;
 }
@@ -161,75 +171,54 @@ static int make_body(struct cli *cli, struct buf *b, struct err *e)
 	return rc;
 }
 
-/* The answer of the agent, or the output of the command. */
-static int print_answer(struct cli *cli, const struct run_row *row,
-			struct err *e)
+static int check_ways(struct cli *cli, struct err *e)
 {
-	struct buf answer = BUF_MAX(BODY_MAX);
-	int found = run_view_open_file(cli, row->agent, e), rc = found;
+	int n = cli_flag(cli, "detach") + cli_flag(cli, "follow") +
+		(cli_flag(cli, "print") || cli_flag(cli, "wait"));
 
-	if (found == 1)
-		rc = answer_of_run(&cli->agent, row->id, row->session, &answer,
-				   e);
-	if (rc >= 0 && answer.n == 0)
-		fprintf(stderr, "skep: run %s succeeded without an answer\n",
-			row->id);
-	else if (rc >= 0)
-		output_text(&cli->out, answer.p, answer.n);
-	if (rc >= 0 && answer.n > 0 && answer.p[answer.n - 1] != '\n')
-		output_note(&cli->out, "%s", "");
-	buf_fini(&answer);
-	return rc < 0 ? -1 : 0;
+	return n > 1 ? err_set(e, ERR_USAGE,
+			       "choose one of --detach, --follow and --print")
+		     : 0;
 }
 
-/* With --follow or --wait, waits for the end of the run; its outcome is that of
- * the command. */
-static int see_through(struct cli *cli, const cJSON *made, struct err *e)
+static int print_made(struct cli *cli, const cJSON *made)
 {
-	struct run_view v = {
-		.id = json_text(made, "id", ""),
-		.follow = true,
-		.quiet = !cli_flag(cli, "follow"),
-	};
-	struct run_row row;
+	struct buf b = BUF_MAX(BODY_MAX);
 
-	if (run_view_print(cli, &v, e) || run_view_get(cli, v.id, &row, e))
-		return -1;
-	if (v.quiet && cli->out.json)
-		output_object(&cli->out, &run_row_shape, &row);
-	if (run_view_outcome(cli, v.id, e))
-		return -1;
-	return v.quiet && !cli->out.json ? print_answer(cli, &row, e) : 0;
+	if (cli->out.json) {
+		json_add(&b, made);
+		output_json(&cli->out, b.p);
+	} else {
+		output_note(&cli->out, "%s", json_text(made, "id", ""));
+	}
+	buf_fini(&b);
+	return 0;
 }
 
 static int run_agent(struct cli *cli, struct err *e)
 {
-	bool stay = cli_flag(cli, "follow") || cli_flag(cli, "wait");
 	struct buf body = BUF_MAX(BODY_MAX);
 	cJSON *made = NULL;
-	int rc = make_body(cli, &body, e);
+	int rc = check_ways(cli, e) || make_body(cli, &body, e) ? -1 : 0;
 
 	if (rc == 0) {
 		made = remote_call(cli, "POST", "/v1/runs", body.p, e);
 		rc = made ? 0 : -1;
 	}
-	if (rc == 0 && stay) {
-		rc = see_through(cli, made, e);
-	} else if (rc == 0 && cli->out.json) {
-		buf_clear(&body);
-		json_add(&body, made);
-		output_json(&cli->out, body.p);
-	} else if (rc == 0) {
-		output_note(&cli->out, "%s", json_text(made, "id", ""));
-	}
-	cJSON_Delete(made);
 	buf_fini(&body);
+	if (rc == 0 && cli_flag(cli, "detach"))
+		rc = print_made(cli, made);
+	else if (rc == 0)
+		rc = run_foreground(cli, json_text(made, "id", ""), e);
+	cJSON_Delete(made);
 	return rc;
 }
 
 static const struct option_spec options[] = {
-	OPT_FOLLOW("print the events of the run until it ends"),
-	FLAG('w', "wait", "wait until the run ends and print its answer"),
+	FLAG('d', "detach", "print the id of the run and return at once"),
+	FLAG('p', "print", "print only the final answer"),
+	OPT_FOLLOW("print every event of the run with its content"),
+	FLAG('w', "wait", "the same as --print"),
 #define SPEC_NONE
 #define SPEC_OPTION(kind, letter, name, value, help) \
 	OPTION(kind, letter, name, value, help),
@@ -243,20 +232,25 @@ const struct command cmd_run = {
 	.name = "run",
 	.args = "AGENT PROMPT",
 	.help = "start a run of an agent",
-	.about = "The command prints the id of the run and returns. With "
-		 "--wait or --follow it returns when the run has ended. --wait "
-		 "prints the answer of the agent: its last message, or the "
-		 "output of its command; with --json, it prints the run. "
-		 "--follow prints every event as it happens.\n"
+	.about = "The answer of the agent is printed as it is written: its "
+		 "messages, or the output of its command. Tool calls and notes "
+		 "go to standard error. If standard output is not a terminal, "
+		 "or with --print, only the final answer is printed, when the "
+		 "run has ended. With --json, every event is printed, followed "
+		 "by the run; with --json and --print, only the run.\n"
 		 "\n"
-		 "With --wait or --follow the exit status is 0 if the run "
-		 "succeeded, 1 if it failed, and 75 if it was cancelled or "
-		 "timed out.\n"
+		 "On a terminal, the command asks about approvals, and Ctrl-C "
+		 "cancels the run. A second Ctrl-C leaves it running in the "
+		 "background. If a run makes no progress, the command states "
+		 "the reason.\n"
+		 "\n"
+		 "The exit status is 0 if the run succeeded, 1 if it failed, "
+		 "and 75 if it was cancelled or timed out.\n"
 		 "\n"
 		 "Examples:\n"
-		 "  skep run ada 'name three primes' --wait\n"
-		 "  skep run ada 'what is in this picture?' --attach "
-		 "cat.png --follow",
+		 "  skep run ada 'name three primes'\n"
+		 "  skep run ada 'what is in this picture?' --attach cat.png\n"
+		 "  id=$(skep run ada 'write the report' --detach)",
 	.needs = NEEDS_SUPERVISOR,
 	.arguments = ARGUMENTS(
 		{"PROMPT", "task for the agent, UTF-8 text of at most 1 MiB; "

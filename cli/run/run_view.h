@@ -2,6 +2,7 @@
 #define CLI_RUN_RUN_VIEW_H
 
 #include "cli/cli.h"
+#include "schema/agent/transcript/tail.h"
 
 /* The row and the output of a run. */
 
@@ -20,6 +21,13 @@ struct run_view {
 	const char *after; /* cursor to start after, or NULL */
 	bool follow;
 	bool quiet;
+	/* Prints an item; NULL: each event in full (event_view.h). */
+	tail_fn *print;
+	void *print_arg;
+	/* Called a few times a second with the row of a run that has not ended;
+	 * or NULL. */
+	int (*tick)(void *arg, const struct run_row *row, struct err *e);
+	void *tick_arg;
 };
 
 int run_view_print(struct cli *cli, const struct run_view *v, struct err *e);

@@ -1,3 +1,4 @@
+#include "cli/run/run_select.h"
 #include "cli/run/run_view.h"
 #include "lib/json/json.h"
 #include "schema/control/channel/run_deliveries.h"
@@ -80,14 +81,14 @@ static int print_prompt(struct cli *cli, const char *run, struct err *e)
 	return 0;
 }
 
-static int show_run(struct cli *cli, struct err *e)
+static int show_run(struct cli *cli, const char *id, struct err *e)
 {
-	struct run_transition_list_in transitions = {cli_arg(cli, 0)};
-	struct command_list_in commands_of = {cli_arg(cli, 0)};
+	struct run_transition_list_in transitions = {id};
+	struct command_list_in commands_of = {id};
 	struct run_row row;
 	const char *sent;
 
-	if (run_view_get(cli, cli_arg(cli, 0), &row, e))
+	if (run_view_get(cli, id, &row, e))
 		return -1;
 	sent = read_deliveries(cli, &row);
 	if (cli->out.json)
@@ -108,15 +109,25 @@ static int show_run(struct cli *cli, struct err *e)
 	return 0;
 }
 
+static int show_runs(struct cli *cli, struct err *e)
+{
+	struct run_ids runs;
+
+	if (run_select(cli, cli->args.nwords, NULL, &runs, e))
+		return -1;
+	return run_each(cli, &runs, show_run, e);
+}
+
 const struct command cmd_show = {
 	.name = "show",
-	.args = "RUN",
-	.help = "show a run, its prompt, state transitions, commands and "
+	.args = "[RUN...]",
+	.help = "show runs, their prompt, state transitions, commands and "
 		"deliveries",
 	.about = "With --json, the run with its newest 20 deliveries comes "
 		 "first, followed by its prompt, its transitions and its "
 		 "commands, one object per line. Without --json, a long prompt "
 		 "is cut.",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
-	.run = show_run,
+	.options = OPTIONS(RUN_SELECT_OPTIONS),
+	.run = show_runs,
 };

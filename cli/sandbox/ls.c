@@ -20,6 +20,6 @@ const struct command cmd_sandbox_ls = {
 		 "the settings that they follow from.",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
 	.options = OPTIONS(OPT_AGENT("list only sandboxes of this agent"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = sandbox_ls,
 };

@@ -87,7 +87,7 @@ const struct command cmd_schedule_ls = {
 	.options = OPTIONS(OPT_LIMIT("list at most N schedules (default 1000)"),
 			   OPTION(TEXT, 0, "after", "SCHEDULE",
 				  "list schedules after this name"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = schedule_ls,
 };
 
@@ -114,6 +114,6 @@ const struct command cmd_schedule_log = {
 			   OPTION(INT, 0, "before", "TIME",
 				  "show slots before this time, in "
 				  "milliseconds since 1970"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = schedule_log,
 };

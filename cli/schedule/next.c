@@ -99,6 +99,6 @@ const struct command cmd_schedule_next = {
 		       "use this expression instead of a schedule"),
 		OPTION(TEXT, 'z', "zone", "ZONE",
 		       "time zone of --cron (default UTC)"),
-		OPT_QUIET),
+		OPT_LIST),
 	.run = schedule_next,
 };

@@ -18,6 +18,7 @@ static int make_body(struct cli *cli, struct buf *body, struct err *e)
 {
 	const char *json = cli_option(cli, "body"), *text = cli_arg(cli, 1);
 	const char *role = cli_option(cli, "role");
+	struct buf input = BUF_MAX(EVENT_BODY_MAX);
 
 	if ((json != NULL) == (text != NULL))
 		return err_set(e, ERR_USAGE, "give either TEXT or --body");
@@ -27,10 +28,16 @@ static int make_body(struct cli *cli, struct buf *body, struct err *e)
 		buf_adds(body, json);
 		return 0;
 	}
+	if (!strcmp(text, "-") &&
+	    cli_read_text("-", "the message", &input, e)) {
+		buf_fini(&input);
+		return -1;
+	}
 	json_begin_object(body);
 	json_put_text(body, "role", role ? role : "user");
-	json_put_text(body, "content", text);
+	json_put_text(body, "content", strcmp(text, "-") ? text : input.p);
 	json_end_object(body);
+	buf_fini(&input);
 	return 0;
 }
 
@@ -95,7 +102,8 @@ const struct command cmd_session_append = {
 	.needs = NEEDS_AGENT_MADE,
 	.arguments = ARGUMENTS(
 		{"SESSION", "key of the session"},
-		{"TEXT", "text of the message; --body is an alternative"}),
+		{"TEXT", "text of the message; '-' reads standard input; "
+			 "--body is an alternative"}),
 	.options = OPTIONS(
 		OPTION(TEXT, 't', "type", "TYPE",
 		       "type of the event (default message)"),

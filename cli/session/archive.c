@@ -28,7 +28,8 @@ static int session_unarchive(struct cli *cli, struct err *e)
 
 const struct command cmd_session_archive = {
 	.name = "session archive",
-	.args = "SESSION",
+	.args = "SESSION...",
+	.each = true,
 	.help = "hide a session from lists",
 	.needs = NEEDS_AGENT_FILE,
 	.run = session_archive,
@@ -36,7 +37,8 @@ const struct command cmd_session_archive = {
 
 const struct command cmd_session_unarchive = {
 	.name = "session unarchive",
-	.args = "SESSION",
+	.args = "SESSION...",
+	.each = true,
 	.help = "make an archived session active again",
 	.needs = NEEDS_AGENT_FILE,
 	.run = session_unarchive,

@@ -19,7 +19,8 @@ static int session_rm(struct cli *cli, struct err *e)
 
 const struct command cmd_session_rm = {
 	.name = "session rm",
-	.args = "SESSION",
+	.args = "SESSION...",
+	.each = true,
 	.help = "delete a session; its forks keep their history",
 	.about = "On a terminal, the command asks for confirmation.",
 	.needs = NEEDS_AGENT_FILE,

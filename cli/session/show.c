@@ -88,7 +88,8 @@ static int session_show(struct cli *cli, struct err *e)
 
 const struct command cmd_session_show = {
 	.name = "session show",
-	.args = "SESSION",
+	.args = "SESSION...",
+	.each = true,
 	.help = "show a session, or its transcript with --events",
 	.needs = NEEDS_AGENT_FILE,
 	.options = OPTIONS(

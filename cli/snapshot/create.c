@@ -13,7 +13,11 @@ static int create_snapshot(struct cli *cli, struct vfs *v, struct err *e)
 
 static int remove_snapshot(struct cli *cli, struct vfs *v, struct err *e)
 {
-	if (vfs_snapshot_drop(v, cli_arg(cli, 0), e))
+	if (cli_confirm(cli,
+			arena_printf(&cli->arena, "snapshot %s of %s",
+				     cli_arg(cli, 0), vfs_full_name(cli, v)),
+			e) ||
+	    vfs_snapshot_drop(v, cli_arg(cli, 0), e))
 		return -1;
 	vfs_report(cli, v, "removed snapshot", cli_arg(cli, 0),
 		   "removed snapshot %s of %s", cli_arg(cli, 0),
@@ -48,5 +52,6 @@ const struct command cmd_snapshot_rm = {
 	.args = "NAMESPACE SNAPSHOT",
 	.help = "delete a snapshot and the data that only it uses",
 	.needs = VFS_NEEDS,
+	.options = OPTIONS(OPT_YES("do not ask for confirmation")),
 	.run = snapshot_rm,
 };

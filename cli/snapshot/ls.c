@@ -37,6 +37,6 @@ const struct command cmd_snapshot_ls = {
 	.args = "NAMESPACE",
 	.help = "list the snapshots of a namespace",
 	.needs = VFS_NEEDS,
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = run_vfs_snapshots,
 };

@@ -97,6 +97,6 @@ const struct command cmd_state_ls = {
 		       "list only sessions with this status (default: not "
 		       "archived)"),
 		OPT_AGENT("list only sessions of this agent"),
-		OPT_LIMIT("list at most N sessions (default 50)"), OPT_QUIET),
+		OPT_LIMIT("list at most N sessions (default 50)"), OPT_LIST),
 	.run = ls,
 };

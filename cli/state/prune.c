@@ -201,6 +201,15 @@ static int prune(struct cli *cli, struct err *e)
 	j.options.before = clock_now() -
 			   cli_number(cli, "keep-days", KEEP_DAYS) * DAY_MS;
 	j.options.keep = cli_number(cli, "keep-n", KEEP_N);
+	if (!dry &&
+	    cli_confirm(cli,
+			arena_printf(&cli->arena,
+				     "sessions, runs and messages older than "
+				     "%lld days",
+				     (long long)cli_number(cli, "keep-days",
+							   KEEP_DAYS)),
+			e))
+		return -1;
 	if (dry && staging_dir_open(&j.dry, dir.text, ".work",
 				    id_new(ID_BACKUP).text, e))
 		return -1;
@@ -247,6 +256,7 @@ const struct command cmd_state_prune = {
 		FLAG(0, "dead",
 		     "delete dead letters older than --keep-days "
 		     "too"),
-		OPT_AGENT("prune only the database of this agent")),
+		OPT_AGENT("prune only the database of this agent"),
+		OPT_YES("do not ask for confirmation")),
 	.run = prune,
 };

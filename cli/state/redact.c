@@ -62,6 +62,14 @@ static int redact(struct cli *cli, struct err *e)
 
 	if (days < 0)
 		return err_set(e, ERR_USAGE, "--keep-days N is required");
+	if (!dry &&
+	    cli_confirm(cli,
+			arena_printf(&cli->arena,
+				     "the content of events older than %lld "
+				     "days",
+				     (long long)days),
+			e))
+		return -1;
 	j.before = clock_now() - days * DAY_MS;
 	if (dry && staging_dir_open(&j.dry, dir.text, ".work",
 				    id_new(ID_BACKUP).text, e))
@@ -96,6 +104,7 @@ const struct command cmd_state_redact = {
 		FLAG(0, "dry-run",
 		     "report how much would be erased without changing "
 		     "anything"),
-		OPT_AGENT("redact only the database of this agent")),
+		OPT_AGENT("redact only the database of this agent"),
+		OPT_YES("do not ask for confirmation")),
 	.run = redact,
 };

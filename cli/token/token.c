@@ -65,7 +65,8 @@ static int token_rm(struct cli *cli, struct err *e)
 	const char *name = cli_arg(cli, 0);
 	cJSON *answer;
 
-	if (text_check_name("token", name, e))
+	if (text_check_name("token", name, e) ||
+	    cli_confirm(cli, arena_printf(&cli->arena, "token '%s'", name), e))
 		return -1;
 	answer = remote_call(cli, "DELETE",
 			     arena_printf(&cli->arena, PATH_TOKENS "/%s", name),
@@ -108,17 +109,19 @@ const struct command cmd_token_ls = {
 	.name = "token ls",
 	.help = "list tokens; their secrets are not stored",
 	.needs = NEEDS_CONTROL_READ | NEEDS_NO_SETTING,
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = token_ls,
 };
 
 const struct command cmd_token_rm = {
 	.name = "token rm",
-	.args = "NAME",
+	.args = "NAME...",
+	.each = true,
 	.help = "revoke a token",
 	.about = "The next request with the token is rejected.",
 	.needs = NEEDS_SUPERVISOR,
 	.arguments = ARGUMENTS(
 		{"NAME", "name of a token; 'skep token ls' lists them"}),
+	.options = OPTIONS(OPT_YES("do not ask for confirmation")),
 	.run = token_rm,
 };

@@ -25,6 +25,6 @@ const struct command cmd_try_ls = {
 	.options = OPTIONS(OPT_LIMIT("list at most N experiments (default 50)"),
 			   OPTION(TEXT, 0, "before", "EXPERIMENT",
 				  "list experiments older than this one"),
-			   OPT_QUIET),
+			   OPT_LIST),
 	.run = try_ls,
 };

@@ -19,6 +19,6 @@ const struct command cmd_vector_ls = {
 	.help = "list the models that have vectors, with their "
 		"dimensions",
 	.needs = NEEDS_AGENT_FILE,
-	.options = OPTIONS(OPT_QUIET),
+	.options = OPTIONS(OPT_LIST),
 	.run = ls,
 };

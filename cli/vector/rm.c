@@ -13,6 +13,11 @@ static int rm(struct cli *cli, struct err *e)
 			       "--model is required: the model that "
 			       "computed the vector");
 	if (text_i64("SEQ", cli_arg(cli, 1), 1, INT32_MAX, &gone.seq, e) ||
+	    cli_confirm(cli,
+			arena_printf(&cli->arena,
+				     "the vector of event %s of session %s",
+				     cli_arg(cli, 1), gone.session),
+			e) ||
 	    embedding_put(&cli->agent, &gone, e))
 		return -1;
 	output_note(&cli->out,
@@ -28,6 +33,7 @@ const struct command cmd_vector_rm = {
 	.help = "delete the embedding of an event",
 	.needs = NEEDS_AGENT_FILE,
 	.options = OPTIONS(OPTION(TEXT, 'm', "model", "MODEL",
-				  "model that computed the vector")),
+				  "model that computed the vector"),
+			   OPT_YES("do not ask for confirmation")),
 	.run = rm,
 };

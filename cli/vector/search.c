@@ -98,6 +98,7 @@ const struct command cmd_vector_search = {
 			   OPTION(TEXT, 's', "session", "SESSION",
 				  "search only this session"),
 			   FLAG(0, "hidden", "search rewound events too"),
-			   OPT_LIMIT("print at most N events (default 10)")),
+			   OPT_LIMIT("print at most N events (default 10)"),
+			   OPT_LIST),
 	.run = run_vector_search,
 };

@@ -63,5 +63,6 @@ const struct command cmd_vfs_ls = {
 	.arguments = ARGUMENTS(
 		{"PATH", "directory or file, from the root of the namespace "
 			 "(default: the root)"}),
+	.options = OPTIONS(OPT_LIST),
 	.run = run_vfs_ls,
 };

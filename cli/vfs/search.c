@@ -77,6 +77,6 @@ const struct command cmd_vfs_search = {
 		FLAG(0, "advanced", "treat the words as an FTS5 expression"),
 		FLAG(0, "rebuild", "rebuild the index first"),
 		OPTION(INT, 0, "skip", "N", "skip the first N matches"),
-		OPT_LIMIT("print at most N matches (default 20)")),
+		OPT_LIMIT("print at most N matches (default 20)"), OPT_LIST),
 	.run = run_vfs_search,
 };

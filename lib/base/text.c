@@ -388,8 +388,8 @@ const char *text_duration(int64_t ms, char *out)
 
 	while (ms % units[i].ms)
 		i++;
-	snprintf(out, TEXT_HUMAN, "%" PRId64 "%s", ms ? ms / units[i].ms : 0,
-		 ms ? units[i].name : "s");
+	text_printf(out, TEXT_HUMAN, "%" PRId64 "%s", ms ? ms / units[i].ms : 0,
+		    ms ? units[i].name : "s");
 	return out;
 }
 

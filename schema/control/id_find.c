@@ -72,7 +72,7 @@ static int find_counted(struct sql *db, size_t kind, const char *word,
 
 	if (word[0] == '-')
 		in.skip = strtol(word + 1, NULL, 10) - 1;
-	snprintf(high, sizeof high, "%s~", prefix);
+	text_printf(high, sizeof high, "%s~", prefix);
 	if (read_candidates(db, kinds[kind].query, &in, c, e))
 		return -1;
 	c->n = c->n > 0; /* the first one is meant */
@@ -103,8 +103,9 @@ static int find_prefix(struct sql *db, size_t kind, const char *word,
 
 	if (!start)
 		return 0;
-	snprintf(low, sizeof low, "%s_%s", id_prefix(kinds[kind].kind), start);
-	snprintf(high, sizeof high, "%s~", low);
+	text_printf(low, sizeof low, "%s_%s", id_prefix(kinds[kind].kind),
+		    start);
+	text_printf(high, sizeof high, "%s~", low);
 	return read_candidates(db, kinds[kind].query, &in, c, e);
 }
 
@@ -162,7 +163,7 @@ int id_find(struct sql *db, enum id_kind kind, const char *word, struct id *out,
 	int rc = 0;
 
 	if (id_is(kind, word)) {
-		snprintf(out->text, sizeof out->text, "%s", word);
+		text_printf(out->text, sizeof out->text, "%s", word);
 		return 0;
 	}
 	rc = find_candidates(db, k, word, &c, e);
@@ -173,7 +174,7 @@ int id_find(struct sql *db, enum id_kind kind, const char *word, struct id *out,
 	else if (rc == 0 && c.n > 1)
 		rc = ambiguous(k, word, &c, e);
 	else if (rc == 0)
-		snprintf(out->text, sizeof out->text, "%s", c.at[0].id);
+		text_printf(out->text, sizeof out->text, "%s", c.at[0].id);
 	arena_fini(&c.arena);
 	return rc;
 }

@@ -29,8 +29,8 @@ import clients  # noqa: E402
 import lib  # noqa: E402
 from skepd_lib import Host, Refused  # noqa: E402
 
-CONFIG = {"run": {"heartbeat": 300, "start_timeout": 2000, "grace": 300,
-                  "backoff": 20, "max": 16, "per_agent": 8}}
+CONFIG = {"run": {"heartbeat": "300ms", "start_timeout": "2000ms", "grace": "300ms",
+                  "backoff": "20ms", "max": 16, "per_agent": 8}}
 ROUND = 12  # seconds
 CALLERS = 6
 

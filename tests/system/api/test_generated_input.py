@@ -21,7 +21,8 @@ def is_legal(schema, value):
     if isinstance(value, bool):
         return "boolean" in kinds
     if isinstance(value, (int, float)):
-        return "integer" in kinds and isinstance(value, int) and \
+        whole = "integer" in kinds and isinstance(value, int)
+        return (whole or "number" in kinds) and \
             schema["minimum"] <= value <= schema["maximum"]
     if isinstance(value, str):
         return kinds == ["string"] and value in schema.get("enum", [value])

@@ -189,7 +189,7 @@ class Attack:
     def __init__(self, home):
         self.home = home
         self.s = Skepd(home, {"run": {"prefork": 0, "max": 1,
-                                      "heartbeat": 60_000}})
+                                      "heartbeat": "60000ms"}})
         self.pid = self.s.proc.pid
         self.s.agent()
         self.s.agent("late")  # its runs stay in the queue

@@ -44,7 +44,7 @@ HEAD = b"POST /v1/channels/x/in HTTP/1.1\r\nHost: localhost\r\n"
 
 
 def test_silent_clients_on_tcp_do_not_lock_the_operator_out(home):
-    d, port = start(home, login_timeout=60000)
+    d, port = start(home, login_timeout="60s")
     socks = fill(port, b"")
     assert home.skep("status", "--json").lines[0]["pid"] == d.proc.pid
     lib.eventually(lambda: any(is_closed(s) for s in socks), 30, "a refusal")
@@ -54,7 +54,7 @@ def test_silent_clients_on_tcp_do_not_lock_the_operator_out(home):
 
 
 def test_clients_without_a_token_are_cut_in_time(home):
-    d, port = start(home, login_timeout=500, request_timeout=600000)
+    d, port = start(home, login_timeout="500ms", request_timeout="10m")
     for data in (b"", b"GET /v1/heal", b"GET /v1/health HTTP/1.1\r\nHost: a",
                  HEAD + b"Content-Length: 100\r\n\r\nhalf",
                  HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab"):

@@ -247,7 +247,7 @@ def test_bad_requests_are_named_and_change_nothing(home):
 
 def test_limits_come_from_the_configuration(home):
     d = web_lib.Skepd(home, {"http": {"body_max": "2k", "head_max": 1024,
-                                      "heartbeat": 200}})
+                                      "heartbeat": "200ms"}})
     d.agent()
     body = {"agent": "ada", "prompt": json.dumps([{"text": "x" * 3000}])}
     assert d.ask("POST", "/v1/runs", body)[0] == 413

@@ -85,7 +85,7 @@ def test_what_was_acknowledged_survives_a_kill_at_once(home):
         h.start()
     await_deliveries(h, 6, "delivered")
     assert sorted(set(r.texts())) == ["t%d" % i for i in range(6)]
-    assert len(inbound(h, state="queued")) == 6
+    assert len(inbound(h, state="done")) == 6
     assert len(h.call("GET", "/v1/runs?agent=echo")["items"]) == 6
     h.down()
 

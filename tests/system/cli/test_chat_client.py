@@ -82,7 +82,7 @@ def test_chat_in_a_pipe(home):
     assert len(runs(h, "bad")) == 1
     h.call("PUT", "/v1/channels/f", {"kind": "file"})
     for code, args in ((66, ["nobody"]), (66, ["echo", "--channel", "nope"]),
-                       (64, ["echo", "--channel", "f"]), (64, ["a\nb"]), (64, []),
+                       (64, ["echo", "--channel", "f"]), (64, ["a\nb"]),
                        (64, ["echo", "--session", "a\nb"])):
         home.refused(code, "chat", *args, input="x\n")
     for text in (b"a\0b\n", b"a\xff\n"):

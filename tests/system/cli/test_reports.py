@@ -66,7 +66,7 @@ def test_a_retry_names_the_new_run(home):
     d.shell("a", "exit 0")
     old = d.submit("a")
     d.until(old)
-    new = home.skep("retry", old).out.strip()
+    new = home.skep("retry", old, "-q").out.strip()
     assert new != old and d.until(new)["state"] == "succeeded"
     third = home.skep("retry", old, "--json").json["id"]
     assert third not in (old, new)

@@ -30,11 +30,12 @@ def test_cancel_takes_several_runs_and_prints_how_they_ended(home):
     over = h.submit("b")
     h.until(over)
     h.until(runs[0], "running")
-    assert "nonsense" in home.refused(64, "cancel", runs[0], "nonsense")
+    assert "nonsense" in home.refused(66, "cancel", runs[0], "nonsense")
     assert h.get(runs[0])["state"] == "running"
     output = home.skep("cancel", *runs, over, "--wait").out
     assert output == "".join("%s: %s\n" % x for x in (
-        (runs[0], "cancelled"), (runs[1], "cancelled"), (over, "succeeded")))
+        (runs[0], "cancelled"), (runs[1], "cancelled"),
+        (over, "not cancelled, it had succeeded")))
     shown = home.skep("show", runs[0], "--json").lines
     assert [c["state"] for c in shown if "verb" in c] == ["applied"], shown
     assert [p["prompt"] for p in shown if "prompt" in p] == ["go"], shown
@@ -76,7 +77,7 @@ def test_ps_lists_what_has_not_ended(home):
 def test_the_number_of_events_survives_a_restart(home):
     """After a crash the worker says it as soon as it is connected again, not
     with its next heartbeat; after an orderly stop the row has it."""
-    h = Host(home, config={"run": {"heartbeat": 600000}}).start()
+    h = Host(home, config={"run": {"heartbeat": "600000ms"}}).start()
     h.script("a", {"event": {"type": "note"}, "repeat": 20},
              {"sleep_ms": 60000})
     run = h.submit("a")

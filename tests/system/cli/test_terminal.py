@@ -1,41 +1,9 @@
 """What people see on a terminal: colour, width, and nothing that data sends."""
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 
-
-def on_terminal(home, *args, columns=60, env=None, typed=None):
-    """Runs skep with a terminal as its output, and as its input if something is
-    typed: (exit status, what came)."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ,
-                struct.pack("HHHH", 24, columns, 0, 0))
-    p = subprocess.Popen([home.bin / "skep", *args], stdout=slave, stderr=slave,
-                         stdin=subprocess.DEVNULL if typed is None else slave,
-                         env={**home.env, "TERM": "xterm", **(env or {})})
-    os.close(slave)
-    if typed is not None:
-        os.write(master, typed.encode())
-    out = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:
-            break  # the other end is closed
-        if not piece:
-            break
-        out += piece
-    os.close(master)
-    return p.wait(), out.decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def plain(text):
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+from terminal_lib import on_terminal, plain
 
 
 def fresh(home):

@@ -38,8 +38,9 @@ def test_down_names_what_it_waits_for_and_up_waits_for_down(home):
     run = h.submit("a")
     h.until(run, "running")
     down, output = start(home, "down")
-    lib.eventually(lambda: "skepd waits for 1 active run; 'skep down --now' "
-                   "stops it\n" in output(), 20, "a word of down")
+    lib.eventually(lambda: "waiting for 1 active run: %s (a)\n" % run in output()
+                   and "'skep down --now' stops the run\n" in output(), 20,
+                   "a word of down")
     up, output = start(home, "up")
     lib.eventually(lambda: "skepd is stopping; waiting for it\n" in output(), 20,
                    "a word of up")

@@ -144,7 +144,7 @@ def test_when_its_time_is_up_the_whole_tree_is_ended(home):
 
 
 def test_cancel_in_a_kept_process_ends_it(home):
-    h = host(home, grace=3000)
+    h = host(home, grace="3000ms")
     keep(home, h)
     go(h)
     (one,) = until_idle(h)

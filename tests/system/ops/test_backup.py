@@ -349,7 +349,7 @@ def test_a_backup_of_a_released_version_is_restored(home):
 
 
 def test_skepd_makes_backups_by_the_schedule_and_keeps_a_few(home):
-    h = Host(home, dict(QUICK, backup={"every": 1000, "keep": 2})).start()
+    h = Host(home, dict(QUICK, backup={"every": "1000ms", "keep": 2})).start()
     h.script("ann", {"event": {"type": "note", "text": "n"}})
     h.until(h.submit("ann"))
 

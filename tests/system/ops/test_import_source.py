@@ -238,7 +238,7 @@ def test_an_import_beside_a_worker_that_writes_loses_nothing_of_either(home):
     home.skep("agent", "add", "imported", "--driver", "exec", "--set", 'config={"shell":'
               '"for i in $(seq 300); do echo out $i; sleep 0.005; done","stdin":"text"}')
     h = host(home)
-    run = home.skep("run", "imported", "go", "--session", "live", "--json").json["id"]
+    run = home.skep("run", "imported", "go", "--session", "live", "-d", "--json").json["id"]
 
     def outputs():
         return home.query(home.agent_db("imported"), "SELECT count(*) FROM event e JOIN"

@@ -385,7 +385,7 @@ def test_skepd_maintains_its_files_by_itself(home):
     h = host(home)
     h.down()
     config = json.loads((home.path / "skep.json").read_text())
-    config["state"] = {"maintain": 500}
+    config["state"] = {"maintain": "500ms"}
     (home.path / "skep.json").write_text(json.dumps(config))
     fill(home, "ann")
     home.execute(home.agent_db("ann"), "INSERT INTO cache (scope, key, value, created_at,"

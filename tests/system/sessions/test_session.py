@@ -173,7 +173,7 @@ def test_long_lists_come_by_pages_without_gaps(home):
     keys = [s["key"] for s in home.skep("session", "ls", "--json").lines]
     assert keys == ["s2", "s1", "s0"]
     first = home.skep("session", "ls", "--limit", "2", "--json").lines
-    rest = home.skep("session", "ls", "--before", str(first[-1]["id"]),
+    rest = home.skep("session", "ls", "-a", "a", "--before", str(first[-1]["id"]),
                      "--json").lines
     assert [s["key"] for s in first + rest] == keys
     assert home.skep("session", "ls", "--prefix", "s1",

@@ -138,7 +138,7 @@ def held_run(home, d):
 
 
 def test_every_message_with_every_wrong_member(home):
-    d = Host(home, config={"run": {"heartbeat": 60000}}).start()
+    d = Host(home, config={"run": {"heartbeat": "60000ms"}}).start()
     d.shell("beside", "while [ ! -e stop ]; do sleep 0.05; done")
     beside = d.submit("beside")
     d.until(beside, "running")

@@ -42,7 +42,7 @@ def test_an_end_that_a_heartbeat_told_counts(home):
     if not bin_dir:
         lib.skip("no build with fault points")
     host = skepd_lib.Host(home, bin_dir=bin_dir,
-                          config={"run": {"heartbeat": 100}})
+                          config={"run": {"heartbeat": "100ms"}})
     host.start(fault="skep-worker/worker_ended:stall")
     host.script("a", {"event": {"type": "note"}, "repeat": 20})
     run = host.submit("a")

@@ -143,7 +143,7 @@ def test_a_preforked_worker_that_dies_with_a_run_costs_no_attempt(home):
 
 
 def test_a_run_that_was_given_to_a_preforked_worker_survives_the_supervisor(home):
-    h = host(home, prefork=1, start_timeout=60000)
+    h = host(home, prefork=1, start_timeout="60000ms")
     h.script("a", *notes(3))
     (pid,) = await_preforked(h, 1)
     os.kill(pid, signal.SIGSTOP)

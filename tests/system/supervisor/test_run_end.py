@@ -4,7 +4,7 @@ import lib
 from skepd_lib import Host, QUICK, faults_bin
 
 # no sign of life is expected, and looked for, while a test lasts
-CALM = {"run": dict(QUICK["run"], heartbeat=60000)}
+CALM = {"run": dict(QUICK["run"], heartbeat="60000ms")}
 
 
 def starts(h, agent, run):

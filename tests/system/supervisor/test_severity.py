@@ -7,7 +7,7 @@ from skepd_lib import finish, host
 
 
 def test_a_run_says_how_bad_it_is_wherever_it_is_shown(home):
-    h = host(home, heartbeat=100)
+    h = host(home, heartbeat="100ms")
     h.script("good", {"event": {"type": "note"}})
     h.script("bad", {"fail": "no"})
     h.script("asks", {"ask": {"key": "k", "title": "may I?"}})
@@ -57,7 +57,7 @@ def test_an_invocation_is_as_bad_as_its_worst_run(home):
     h.script("b", {"event": {"type": "note"}})
     h.script("c", {"fail": "no"})
     first = home.skep("run", "a", "x", "--invocation", "job-1", "--session",
-                      "s1", "--json").json["id"]
+                      "s1", "-d", "--json").json["id"]
     h.until(first, "running")
     child = h.submit("b", parent=first, session="s2")
     h.until(child)

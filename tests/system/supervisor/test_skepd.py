@@ -199,7 +199,7 @@ def test_a_silent_worker_is_given_up(home):
 
 
 def test_a_supervisor_that_stood_still_blames_no_worker(home):
-    h = host(home, heartbeat=100)
+    h = host(home, heartbeat="100ms")
     h.script("a", {"event": {"type": "note", "text": "t"}, "repeat": 30,
                    "every_ms": 100})
     runs = [h.submit("a") for _ in range(4)]
@@ -517,7 +517,7 @@ def test_commands_show_what_runs_and_what_ran(home):
     home.skep("up")
     h = Host(home)
     h.script("a", *notes(2), {"sleep_ms": 60000})
-    run = home.skep("run", "a", "do it", "--tag", "t1", "--json").json["id"]
+    run = home.skep("run", "a", "do it", "--tag", "t1", "-d", "--json").json["id"]
     h.until(run, "running")
     lib.eventually(lambda: h.notes("a", run) == ["n0", "n1"], 10, "two notes")
     live = home.skep("ps", "--json").lines

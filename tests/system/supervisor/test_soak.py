@@ -39,7 +39,7 @@ def a_round(host, agents, n):
 
 
 def test_crashing_runs_cost_nothing_that_stays(home):
-    host = Host(home, {"run": dict(QUICK["run"], backoff=10)}).start()
+    host = Host(home, {"run": dict(QUICK["run"], backoff="10ms")}).start()
     agents = [host.script("dies", {"crash": "now"}),
               host.script("recovers", {"crash": "now", "attempts": 1},
                           {"event": {"type": "note", "text": "n"}}),

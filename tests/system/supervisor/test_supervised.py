@@ -100,7 +100,7 @@ def test_an_agent_with_an_active_run_keeps_its_file(home):
     home.skep("agent", "add", "a", "--driver", "script", "--set",
               'config={"steps":[{"sleep_ms":60000}]}')
     up(home)
-    run = home.skep("run", "a", "x").out.strip()
+    run = home.skep("run", "a", "x", "-d").out.strip()
     lib.eventually(lambda: home.agent_db("a").exists(), what="the file")
     assert "active runs" in home.refused(65, "agent", "rm", "a", "--purge")
     assert "active runs" in home.refused(65, "agent", "set", "a", "--file",

@@ -113,7 +113,7 @@ def test_the_unit_is_started_watched_and_restarted(home):
     assert os.readlink("/proc/%d/exe" % first) == str(m.bin / "skepd")
 
     home.skep("agent", "add", "long", "--driver", "exec", "--", "sleep", "300")
-    run = home.skep("run", "long", "x").out.strip()
+    run = home.skep("run", "long", "x", "-d").out.strip()
 
     def tree():
         row = show(home, run)

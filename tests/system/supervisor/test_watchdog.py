@@ -8,7 +8,7 @@ import socket
 import lib
 from skepd_lib import Connection
 
-QUICK = {"run": {"heartbeat": 300, "grace": 400, "backoff": 50}}
+QUICK = {"run": {"heartbeat": "300ms", "grace": "400ms", "backoff": "50ms"}}
 
 
 def configure(home, **sections):
@@ -67,7 +67,7 @@ def test_a_killed_skepd_is_restarted_and_runs_go_on(home):
     assert os.readlink("/proc/%d/exe" % watchdog).endswith("skep-watchdog")
     assert len(os.listdir("/proc/%d/task" % watchdog)) == 1
     home.skep("agent", "add", "a", "--driver", "exec", "--", "sleep", "5")
-    run = home.skep("run", "a", "x").out.strip()
+    run = home.skep("run", "a", "x", "-d").out.strip()
     lib.eventually(lambda: home.skep("show", run, "--json").lines[0]["state"] ==
                    "running", what="a run")
     worker = home.skep("show", run, "--json").lines[0]["pid"]
@@ -94,7 +94,7 @@ def test_a_killed_skepd_is_restarted_and_runs_go_on(home):
 
 
 def test_a_hanging_skepd_is_replaced(home):
-    first = up(home, watchdog={"timeout": 2000})
+    first = up(home, watchdog={"timeout": "2000ms"})
     os.kill(first["pid"], signal.SIGSTOP)
     second = back(home, 1)
     assert second["pid"] != first["pid"] and not exists(first["pid"])

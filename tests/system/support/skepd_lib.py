@@ -14,8 +14,8 @@ import lib
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 OVER = ("succeeded", "failed", "cancelled", "timed_out")
-QUICK = {"run": {"heartbeat": 300, "start_timeout": 2500, "grace": 400,
-                 "backoff": 50}}
+QUICK = {"run": {"heartbeat": "300ms", "start_timeout": "2500ms", "grace": "400ms",
+                 "backoff": "50ms"}}
 
 
 def faults_bin(fault="error"):

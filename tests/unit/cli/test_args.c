@@ -153,7 +153,7 @@ static void options_mean_the_same_everywhere(void **state)
 		OPT_FOLLOW(""),
 		OPTION(INT, 'n', "limit", "N", ""),
 		OPT_OUTPUT(""),
-		OPT_QUIET,
+		OPT_LIST,
 		OPT_YES(""),
 		FLAG('w', "wait", ""),
 		OPTION(TEXT, 's', "session", "SESSION", ""),
@@ -256,8 +256,13 @@ static void the_number_of_words_is_checked(void **state)
 	(void)state;
 	assert_int_equal(parse_words("session", "show", NULL), -1);
 	assert_says("skep session show SESSION");
-	assert_int_equal(parse_words("session", "show", "a", "b", NULL), -1);
+	assert_int_equal(parse_words("session", "tail", "a", "b", NULL), -1);
 	assert_says("'b'");
+	assert_int_equal(parse_words("session", "show", "a", "b", NULL), 0);
+	assert_int_equal(parse_words("note", "a", "-1", "text", NULL), 0);
+	assert_int_equal(args.nwords, 3);
+	assert_int_equal(parse_words("note", NULL), -1);
+	assert_says("TEXT is missing");
 	assert_int_equal(parse_words("session", "title", "a", NULL), 0);
 	assert_int_equal(
 		parse_words("session", "search", "a", "b", "c", "d", "e", NULL),

@@ -117,6 +117,73 @@ static void a_line_fits_the_terminal(void **state)
 	assert_non_null(strstr(end_output(&o), "…"));
 }
 
+/* Generated widths: a line never exceeds the terminal, and the first column is
+ * complete if it has room. */
+static void a_table_fits_every_width(void **state)
+{
+	struct thing row = one;
+
+	(void)state;
+	row.name = "a-name";
+	row.spec = "{\"long\":\"specification\"}";
+	for (int width = 8; width < 120; width++) {
+		struct output o = begin_output(false, width);
+		struct table *t = table_new(&o, &thing_shape,
+					    "name count spec at score on");
+		char *rest = NULL;
+
+		table_add(t, &row);
+		table_end(t);
+		end_output(&o);
+		assert_non_null(strstr(text, "a-name"));
+		for (char *l = strtok_r(text, "\n", &rest); l;
+		     l = strtok_r(NULL, "\n", &rest))
+			assert_true(output_columns(l, strlen(l)) <= width);
+	}
+}
+
+static void times_are_ages_for_people(void **state)
+{
+	static const struct {
+		int64_t ms;
+		const char *text;
+	} ages[] = {
+		{0, "just now"},           {999, "just now"},
+		{1000, "1 s ago"},         {59999, "59 s ago"},
+		{60000, "1 min ago"},      {120000, "2 min ago"},
+		{3600000, "1 h ago"},      {47 * 3600000, "47 h ago"},
+		{172800000, "2 days ago"}, {-5000, "in 5 s"},
+		{-7200000, "in 2 h"},
+	};
+	char out[OUTPUT_AGE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof ages / sizeof ages[0]; i++)
+		assert_string_equal(
+			output_age(INT64_C(1000000000000),
+				   INT64_C(1000000000000) + ages[i].ms, out),
+			ages[i].text);
+}
+
+static void ids_are_short_and_states_have_glyphs_for_people(void **state)
+{
+	struct thing row = one;
+	struct buf b = BUF_MAX(256);
+
+	(void)state;
+	row.name = "run_01m7p98269w41a3xckfqacn3rc";
+	output_short_cell(&b, &thing_shape.fields[0], &row);
+	assert_string_equal(b.p, "01m7p98269w4");
+	buf_clear(&b);
+	row.name = "run_not-an-id";
+	output_short_cell(&b, &thing_shape.fields[0], &row);
+	assert_string_equal(b.p, "run_not-an-id");
+	buf_fini(&b);
+	assert_string_equal(output_state("running").glyph, "●");
+	assert_int_equal(output_state("failed").style, STYLE_BAD);
+	assert_string_equal(output_state("no such state").glyph, "");
+}
+
 static void a_long_list_streams_with_settled_widths(void **state)
 {
 	struct output o = begin_output(false, 0);
@@ -210,6 +277,10 @@ int main(void)
 		cmocka_unit_test(a_list_is_one_object_a_line_in_json),
 		cmocka_unit_test(an_empty_list_says_nothing_in_a_pipe),
 		cmocka_unit_test(a_line_fits_the_terminal),
+		cmocka_unit_test(a_table_fits_every_width),
+		cmocka_unit_test(times_are_ages_for_people),
+		cmocka_unit_test(
+			ids_are_short_and_states_have_glyphs_for_people),
 		cmocka_unit_test(a_long_list_streams_with_settled_widths),
 		cmocka_unit_test(control_characters_never_reach_a_terminal),
 		cmocka_unit_test(an_object_is_lines_or_one_json_object),
