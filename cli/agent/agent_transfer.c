@@ -89,25 +89,17 @@ static cJSON *list_of(const char *json)
 	return json_parse("list", json, strlen(json), &ignored);
 }
 
-static void print_bindings(struct cli *cli, const struct agent_import_sum *s)
+static void print_held(struct cli *cli, const struct agent_import_sum *s)
 {
 	cJSON *list = list_of(s->bindings);
-	const cJSON *b;
+	int n = cJSON_GetArraySize(list);
 
-	cJSON_ArrayForEach(b, list)
-	{
-		const char *session = json_text(b, "session", NULL);
-
+	if (n)
 		output_note(&cli->out,
-			    "binding held; to confirm it: skep channel bind %s "
-			    "%s --peer '%s' --kind %s --session-per %s%s%s%s",
-			    json_text(b, "channel", ""), s->agent,
-			    json_text(b, "peer", "*"),
-			    json_text(b, "kind", "any"),
-			    json_text(b, "session_per", "conversation"),
-			    session ? " --session '" : "",
-			    session ? session : "", session ? "'" : "");
-	}
+			    "%d %s held: 'skep agent held %s' lists them, "
+			    "'skep agent confirm %s' puts them into effect",
+			    n, text_plural(n, "binding is", "bindings are"),
+			    s->agent, s->agent);
 	cJSON_Delete(list);
 }
 
@@ -160,6 +152,6 @@ void agent_print_import(struct cli *cli, const struct agent_import_sum *s,
 		output_note(&cli->out,
 			    "messages held, since %s may have sent them: %lld",
 			    s->original, (long long)s->messages_held);
-	print_bindings(cli, s);
+	print_held(cli, s);
 	print_secrets(cli, s);
 }

@@ -31,8 +31,8 @@ const struct command cmd_agent_import = {
 		 "were active in the original fail in the copy, and its "
 		 "undelivered messages are held.\n"
 		 "\n"
-		 "Bindings are held: the command prints how to confirm each "
-		 "one. It also lists the credential files and variables of the "
+		 "Bindings are held until 'skep agent confirm'. The command "
+		 "lists the credential files and variables of the "
 		 "environment that the definition refers to.",
 	.needs = NEEDS_CONTROL_MADE,
 	.arguments = ARGUMENTS(

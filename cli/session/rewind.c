@@ -46,13 +46,16 @@ const struct command cmd_session_rewind = {
 		"this",
 	.about = "With --files, the workspace of the session goes back to the "
 		 "same point: to the last turn that was over at SEQ. Both "
-		 "happen in one transaction.",
+		 "happen in one transaction. If files were changed since by "
+		 "a run of another session, or by you, the command fails "
+		 "unless --force is given; 'session restore' brings these "
+		 "changes back, too.",
 	.needs = NEEDS_AGENT_FILE,
 	.options = OPTIONS(
 		OPTION(INT, 0, "to", "SEQ", "the same as the argument SEQ"),
 		FLAG(0, "files", "move the workspace to the same point, too"),
 		FLAG('f', "force",
-		     "also undo changes of runs of other sessions in the "
-		     "workspace")),
+		     "also undo changes of the workspace by runs of other "
+		     "sessions, and those that no run has made")),
 	.run = rewind_to,
 };

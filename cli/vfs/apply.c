@@ -17,7 +17,10 @@ const struct command cmd_vfs_apply = {
 		"directory",
 	.about = "A host file that changed since the namespace first "
 		 "read it is a conflict. Conflicts are listed, and "
-		 "nothing is written unless all of them are resolved.",
+		 "nothing is written unless all of them are resolved. "
+		 "Afterwards the namespace shows the directory as it is, and "
+		 "has no earlier states: the changes of earlier runs can no "
+		 "longer be compared ('skep diff') or undone.",
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(OPT_MERGE("the host directory", "the namespace")),
 	.run = run_vfs_apply,

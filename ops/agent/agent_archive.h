@@ -59,7 +59,7 @@ struct agent_import {
 	F(S, i64, versions)                                               \
 	F(S, i64, runs_failed)   /* were active */                        \
 	F(S, i64, messages_held) /* may have been sent by the original */ \
-	F(S, json, bindings)     /* not imported: bind them again */      \
+	F(S, json, bindings)     /* held until they are confirmed */      \
 	F(S, json, credentials)  /* files that must be supplied */        \
 	F(S, json, variables)    /* of the environment, likewise */
 SHAPE_DECLARE(agent_import_sum, AGENT_IMPORT_SUM);

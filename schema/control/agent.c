@@ -220,7 +220,9 @@ int agents_set_default(struct sql *db, const char *name, struct err *e)
 
 static int remove_row(struct sql *db, const char *name, struct err *e)
 {
-	if (sql_exec(db, Q_AGENT_DELETE,
+	if (sql_exec(db, Q_HELD_REMOVE, &(struct held_remove_in){name, 0}, e) <
+		    0 ||
+	    sql_exec(db, Q_AGENT_DELETE,
 		     &(struct agent_delete_in){.name = name}, e) < 0)
 		return -1;
 	return control_audit(db, NULL, "agent.rm", name, NULL, e);

@@ -296,6 +296,32 @@ static int put_definition(struct sql *db, struct agent_row *row,
 	return sql_exec(db, Q_AGENT_PUT, row, e) < 0 ? -1 : 0;
 }
 
+/* Each waits until a user confirms it: the original may still be in use. An
+ * archive without the list was written by a program that did not know it. */
+static int hold(struct sql *db, const char *name, const char *kind,
+		const cJSON *list, struct err *e)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		struct buf body = BUF_MAX(AGENT_BUNDLE_MAX);
+		struct held_add_in in = {
+			.agent = name, .kind = kind, .now = clock_now()};
+		int rc;
+
+		json_add(&body, v);
+		in.body = body.p;
+		rc = buf_ok(&body, kind, e);
+		if (rc == 0)
+			rc = sql_exec(db, Q_HELD_ADD, &in, e);
+		buf_fini(&body);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int insert_rows(struct sql *db, const struct home *home,
 		       const char *name, const cJSON *bundle, struct arena *a,
 		       struct err *e)
@@ -321,6 +347,7 @@ static int insert_rows(struct sql *db, const struct home *home,
 	    put_definition(db, &row, bundle, a, e) ||
 	    schedule_bundle_insert(db, name, json_member(bundle, "schedules"),
 				   clock_now(), e) ||
+	    hold(db, name, "binding", json_member(bundle, "bindings"), e) ||
 	    control_audit(db, NULL, "agent.import", name, NULL, e))
 		return -1;
 	if (!file_exists(file.path)) /* the agent had no data */

@@ -14,8 +14,9 @@
  *   {"format":1, "name":…, "definition":{…}, "versions":[…], "bindings":[…],
  *    "schedules":[…]}
  *
- * The definition contains what is set in agent.json and prompt.md. Bindings are
- * not imported: a user binds the agent again. Schedules are held. Runs are not part of it; their
+ * The definition contains what is set in agent.json and prompt.md. Bindings go to
+ * the table `held`, where they wait for `skep agent confirm`. Schedules are held in
+ * their own table. Runs are not part of it; their
  * transcripts are in the agent file.
  */
 #define AGENT_BUNDLE_FILE   "export.json"

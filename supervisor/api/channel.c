@@ -92,6 +92,34 @@ void route_bindings(struct api_request *q)
 	request_read(q, read_bindings);
 }
 
+static int read_held(struct api_request *q, struct buf *out, struct err *e)
+{
+	struct held_list_in in = {q->key, 0};
+
+	return api_list(q, Q_HELD_LIST, &in, out, e);
+}
+
+void route_agent_held(struct api_request *q)
+{
+	q->key = request_param(q, "name");
+	request_read(q, read_held);
+}
+
+void route_held_confirm(struct api_request *q,
+			const struct held_confirm_body *body)
+{
+	struct held_choice choice = {.agent = http_param(q->http, "name"),
+				     .number = body->number,
+				     .discard = body->discard,
+				     .by = q->by};
+	struct err e = {0};
+
+	request_command(q,
+			supervisor_held_confirm(q->api->sup, &choice,
+						request_done(q), &e),
+			&e);
+}
+
 void route_binding_put(struct api_request *q, const struct binding_row *body)
 {
 	struct binding_row b = *body;

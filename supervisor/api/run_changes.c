@@ -1,27 +1,21 @@
 /* What a run changed in its workspace, and the way back. A thread does the work
  * (write_async.h). */
+#include "supervisor/api/change_list.h"
+
 #include <string.h>
 
 #include "lib/base/text.h"
-#include "supervisor/api/write_async.h"
 #include "vfs/marker/run_changes.h"
 
 #define TEXT_MAX ((size_t)16 << 20) /* of the diff of one path */
 
-struct change_list {
-	struct edit *ed;
-	struct run_changes c;
-	bool text;
-};
-
-static int add_change(void *arg, const struct vfs_difference *d, struct err *e)
+int change_list_add(void *arg, const struct vfs_difference *d, struct err *e)
 {
 	struct change_list *l = arg;
-	struct diff_source from = {.v = l->c.from}, to = {.v = l->c.to};
 	struct buf text = BUF_MAX(TEXT_MAX);
 	struct api_change row = {vfs_difference_letter(d->kind), d->path, NULL,
 				 false};
-	int rc = l->text ? vfs_diff_text(&from, &to, d, &text, e) : 0;
+	int rc = l->text ? vfs_diff_text(&l->from, &l->to, d, &text, e) : 0;
 
 	if (l->text)
 		row.text = text.p;
@@ -36,14 +30,18 @@ static int list_changes(struct edit *ed, struct agent_file *f, struct err *e)
 	struct api_request *q = ed->q;
 	struct change_list l = {.ed = ed, .text = q->flag};
 	const char *path = q->filter[1];
-	int rc = run_changes_open(&l.c, f, q->id, q->limit, e);
+	struct run_changes c;
+	int rc = run_changes_open(&c, f, q->id, q->limit, e);
 
 	list_begin(&ed->out);
-	if (rc == 0)
-		rc = run_changes_list(&l.c, &path, path != NULL, add_change, &l,
-				      e);
+	if (rc == 0) {
+		l.from.v = c.from;
+		l.to.v = c.to;
+		rc = run_changes_list(&c, &path, path != NULL, change_list_add,
+				      &l, e);
+		run_changes_close(&c);
+	}
 	list_end(&ed->out, NULL);
-	run_changes_close(&l.c);
 	return rc;
 }
 

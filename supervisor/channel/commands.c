@@ -139,8 +139,8 @@ int supervisor_channel_switch(struct supervisor *s, const char *name,
 			   e);
 }
 
-static int put_binding(struct supervisor *s, const struct binding_row *b,
-		       const char *by, struct completion done, struct err *e)
+int channel_bind(struct supervisor *s, const struct binding_row *b,
+		 const char *by, struct err *e)
 {
 	struct channel_row channel;
 	struct agent_row agent;
@@ -161,7 +161,13 @@ static int put_binding(struct supervisor *s, const struct binding_row *b,
 	if (rc == 0)
 		rc = agents_get(s->db, b->agent, &agent, &a, e);
 	arena_fini(&a);
-	if (rc || binding_set(s->db, b, by, e))
+	return rc ? -1 : binding_set(s->db, b, by, e);
+}
+
+static int put_binding(struct supervisor *s, const struct binding_row *b,
+		       const char *by, struct completion done, struct err *e)
+{
+	if (channel_bind(s, b, by, e))
 		return -1;
 	complete_later(s, done, b->channel, true, "bound");
 	return 0;

@@ -26,6 +26,17 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 			      const char *by, struct completion done,
 			      struct err *e);
 
+/* held.c: puts what came with an imported agent into effect. */
+struct held_choice {
+	const char *agent;
+	int64_t number; /* 0: all of the agent */
+	bool discard;   /* delete it instead */
+	const char *by;
+};
+int supervisor_held_confirm(struct supervisor *s,
+			    const struct held_choice *choice,
+			    struct completion done, struct err *e);
+
 /* Queues a message; creates the conversation if necessary. With a key, the same
  * message is accepted only once. */
 struct post_request {

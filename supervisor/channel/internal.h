@@ -34,4 +34,8 @@ struct channels {
 	bool closing;
 };
 
+/* commands.c: checks and stores a binding, in the transaction of the turn. */
+int channel_bind(struct supervisor *s, const struct binding_row *b,
+		 const char *by, struct err *e);
+
 #endif

@@ -30,7 +30,8 @@ static int no_marker(struct run_changes *c, const struct run_place_row *row,
 			       c->run);
 	return err_set(e, ERR_NOTFOUND,
 		       "run %s has no marker of its workspace '%s': it changed "
-		       "nothing, the namespace was deleted or rolled back, or "
+		       "nothing, the namespace was deleted, 'skep vfs apply', "
+		       "discard or rollback has dropped its earlier states, or "
 		       "the marker was pruned (agent.markers)",
 		       c->run, row->workspace);
 }

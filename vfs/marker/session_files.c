@@ -44,8 +44,9 @@ static int no_marker(struct move *m, struct err *e)
 			       quoted(m->key).text, row.run);
 	return err_set(e, ERR_NOTFOUND,
 		       "session '%s' has no marker of a workspace at event "
-		       "%" PRId64 ": no run has changed files, or the markers "
-		       "were pruned (agent.markers)",
+		       "%" PRId64 ": no run has changed files, 'skep vfs "
+		       "apply', discard or rollback has dropped the earlier "
+		       "states, or the markers were pruned (agent.markers)",
 		       quoted(m->key).text, m->seq);
 }
 
@@ -80,6 +81,28 @@ static int check_others(struct move *m, int64_t ns, const char *name,
 		       row.run, name);
 }
 
+/* Changes that no run has made would be lost without a word. */
+static int check_edits(struct move *m, int64_t ns, const char *name,
+		       int64_t snap, struct err *e)
+{
+	struct marker_edits_in key = {ns, snap};
+	struct marker_edits_row row;
+
+	if (m->force)
+		return 0;
+	if (sql_get(m->f->db, Q_MARKER_EDITS, &key, &row, &m->mem, e) < 0)
+		return -1;
+	if (row.n == 0)
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "%" PRId64 " %s in the namespace '%s' changed since, "
+		       "but not by a run (%s%s; 'skep vfs log' lists all); "
+		       "--force undoes that too, and 'skep session restore' "
+		       "brings it back",
+		       row.n, text_plural(row.n, "file", "files"), name,
+		       quoted(row.name).text, row.n > 1 ? ", …" : "");
+}
+
 /* --- rewind -------------------------------------------------------------- */
 
 static int restore_to(struct vfs *v, const char *to, struct err *e)
@@ -104,6 +127,7 @@ static int rewind_space(struct move *m, int64_t rewind, int64_t ns,
 	row.target = to.snap_id;
 	if (check_idle(m, name, e) ||
 	    check_others(m, ns, name, to.snap_id, e) ||
+	    check_edits(m, ns, name, to.snap_id, e) ||
 	    vfs_open(&v, m->f->db, name, WHO, e))
 		return -1;
 	snprintf(before, sizeof before, REWIND_PREFIX "%" PRId64, rewind);

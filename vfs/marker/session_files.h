@@ -11,8 +11,8 @@
  *
  * ERR_UNSUPPORTED: the runs worked in a host directory, which has no snapshots.
  * ERR_NOTFOUND: there is no marker. ERR_BUSY: a run works in a namespace.
- * ERR_CONFLICT: runs of other sessions, or later changes, would be undone too,
- * and `force` is not set.
+ * ERR_CONFLICT: runs of other sessions, changes that no run made, or changes
+ * after the rewind would be undone too, and `force` is not set.
  */
 int session_rewind_files(struct agent_file *f, const char *key, int64_t seq,
 			 bool force, struct err *e);

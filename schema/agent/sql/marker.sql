@@ -74,6 +74,15 @@ SELECT r.run_id AS run FROM marker AS m JOIN run AS r ON r.id = m.run
  WHERE m.ns = :ns AND m.snap > :snap AND m.session <> :session
    AND m.turn > 0 LIMIT 1;
 
+-- query marker_edits (ns i64, snap i64) -> (n i64, name text)
+-- Files that were changed since, but not by a run, and one of them. Rewinds and
+-- reverts bring no contents that are not kept elsewhere.
+SELECT count(DISTINCT j.ino) AS n, CAST(min(j.name) AS TEXT) AS name
+  FROM vfs_journal AS j
+ WHERE j.seq > (SELECT max(journal) FROM marker WHERE snap = :snap)
+   AND j.ns = :ns AND j.run IS NULL AND j.op BETWEEN 1 AND 7 
+   AND j.who NOT IN ('rewind', 'revert');
+
 -- query marker_old (keep i64, before i64) -> (ns text, snap text, snap_id i64)
 -- A hidden snapshot of markers, or of a rewind, that is older than `before` or
 -- not one of the newest `keep` of its namespace.

@@ -327,6 +327,8 @@ def ask_rest(home, call):
         "backup", "restore", backup, "--agent", "b", "--activate",
         code=None).code == 0, what="the file of b closed")
     home.skep("agent", "clone", "b", "e")
+    home.execute(home.control, "INSERT INTO held VALUES ('e', 1, 'binding', '{}', 0)")
+    home.skep("agent", "confirm", "e", "--discard")
     home.skep("import", "apply", home.dir / "old.jsonl", "--yes", "--agent",
               "b", "--delete-source")
     home.skep("state", "prune", "--keep-n", "0")

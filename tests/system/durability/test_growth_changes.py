@@ -26,6 +26,7 @@ REQUESTS = {
                                                  {"path": "/none"}),
     "POST /v1/agents/{name}/import": lambda k: ("/v1/agents/new%d/import" % k,
                                                 {"path": "/none"}),
+    "POST /v1/agents/{name}/held": lambda k: ("/v1/agents/agent1/held", {}),
     "POST /v1/agents/{name}/file": lambda k: ("/v1/agents/agent2/file", {}),
     "POST /v1/runs": lambda k: ("/v1/runs", {"agent": "agent1", "prompt": "x",
                                              "session": "long", "tags": ["odd"],
@@ -135,7 +136,7 @@ REQUESTS = {
 
 # What cannot succeed here, and stop, which ends the loop.
 REFUSED = {"POST /v1/agents/{name}/move": 404, "POST /v1/agents/{name}/restore": 422,
-           "POST /v1/agents/{name}/import": 422,
+           "POST /v1/agents/{name}/import": 422, "POST /v1/agents/{name}/held": 404,
            "POST /v1/channels/{name}/in": 401,
            "POST /v1/runs/{id}/revert": 501,
            "POST /v1/experiments/{id}/pick": 404,

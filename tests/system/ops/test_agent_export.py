@@ -170,12 +170,31 @@ def test_bindings_are_held(home):
     home.skep("channel", "bind", "box", "bot", "--peer", "ann",
               "--session", "s1")
     got = home.skep("agent", "clone", "bot", "twin")
-    command = "skep channel bind box twin --peer 'ann' --kind any" \
-        " --session-per conversation --session 's1'"
-    assert command in got.out, got.out
-    assert home.query(home.control, "SELECT agent FROM binding") == [("bot",)]
-    home.run("sh", "-c", command)
-    assert home.query(home.control, "SELECT agent FROM binding") == [("twin",)]
+    assert "1 binding is held" in got.out and "skep agent confirm twin" in got.out
+    bound = "SELECT agent, peer, session FROM binding"
+    assert home.query(home.control, bound) == [("bot", "ann", "s1")]
+    row, = home.skep("agent", "held", "twin", "--json").lines
+    assert (row["agent"], row["number"], row["kind"]) == ("twin", 1, "binding"), row
+    assert (row["body"]["channel"], row["body"]["peer"]) == ("box", "ann"), row
+    assert h.call("GET", "/v1/agents/twin/held")["items"] == [row]
+    home.skep("agent", "clone", "bot", "third")  # a second copy holds its own
+    assert len(home.skep("agent", "held", "--json").lines) == 2
+    home.refused(66, "agent", "confirm", "twin", "9")
+    # it survives a restart, and takes effect when it is confirmed
+    h.kill()
+    h.start()
+    assert "1 confirmed" in home.skep("agent", "confirm", "twin", "1").out
+    assert home.query(home.control, bound) == [("twin", "ann", "s1")]
+    home.refused(66, "agent", "confirm", "twin")
+    assert "1 discarded" in home.skep("agent", "confirm", "third", "--discard").out
+    assert home.query(home.control, bound) == [("twin", "ann", "s1")]
+    # a channel that does not exist here: nothing changes
+    home.skep("agent", "clone", "twin", "last")
+    home.skep("channel", "rm", "box")
+    home.refused(66, "agent", "confirm", "last")
+    assert len(home.skep("agent", "held", "last", "--json").lines) == 1
+    home.skep("agent", "rm", "last", "--yes")
+    assert home.skep("agent", "held", "--json").lines == []
     finish(h)
 
 

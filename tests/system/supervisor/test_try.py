@@ -299,6 +299,19 @@ def test_several_agents_and_the_winner_of_another_file(home):
         ("bot", "succeeded", 6), ("other", "succeeded", 6)] * 2, rows
     assert "probability that two variants do not differ" in out, out
     assert home.skep("try", "diff", exp, "1", "2").out == "M who\n"
+    diff = "/v1/experiments/%s/diff?trial=" % exp
+    got, = h.call("GET", diff + "1&other=2&patch=true")["items"]
+    assert (got["change"], got["path"]) == ("M", "who"), got
+    assert "-bot\n+other\n" in got["text"], got
+    got = h.call("GET", diff + "2")["items"]
+    assert ("D", "old", None) in [(c["change"], c["path"], c["text"]) for c in got]
+    assert len(got) == 6, got
+    for bad, status in (("9", 404), ("0", 422), ("1&other=9", 404), ("", 422)):
+        try:
+            h.call("GET", diff + bad)
+            raise AssertionError(bad)
+        except Refused as r:
+            assert r.status in (status, 400), (bad, r)
     home.skep("vfs", "put", "bot", "new", input="in the way\n")
     r = home.skep("try", "pick", exp, "2", code=65)
     assert "new  (conflict)" in r.out, r.out

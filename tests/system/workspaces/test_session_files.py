@@ -57,6 +57,45 @@ def test_a_session_goes_back_with_its_files_and_returns(home):
     assert h.down() == 0
 
 
+def test_changes_of_a_user_are_not_undone_silently(home):
+    h = host(home)
+    ends = three_runs(home, h)
+    home.skep("vfs", "put", "bot", "mine", input="mine\n")
+    home.skep("vfs", "put", "bot", "f", input="edited\n")
+    out = home.refused(65, "session", "rewind", "s", "--to", str(ends[0]), "--files",
+                       "-a", "bot")
+    assert "2 files in" in out and "not by a run" in out and "--force" in out, out
+    assert (files(home, "bot:main"), last_seq(home)) == (THIRD + ["mine"], ends[2])
+    session(home, "rewind", "s", "--to", str(ends[0]), "--files", "--force")
+    assert files(home, "bot:main") == FIRST
+    session(home, "restore", "s")
+    assert (files(home, "bot:main"), last_seq(home)) == (THIRD + ["mine"], ends[2])
+    assert read(home, "bot:main", "f") == "edited\n"
+    # and the way back is no change of a user: a run's changes can be undone again
+    home.skep("vfs", "rm", "bot", "mine")
+    run(h, "bot", "echo five > f", session="s")
+    end = last_seq(home)
+    run(h, "bot", "echo six > f", session="s")
+    session(home, "rewind", "s", "--to", str(end), "--files")
+    session(home, "restore", "s")
+    session(home, "rewind", "s", "--to", str(end), "--files")
+    assert read(home, "bot:main", "f") == "five\n"
+    assert h.down() == 0
+
+
+def test_after_an_apply_the_reason_is_named(home):
+    below = home.dir / "repo"
+    below.mkdir()
+    h = host(home)
+    ends = three_runs(home, h, mode="vfs-scratch", path=str(below))
+    home.skep("vfs", "apply", "bot")
+    one = h.call("GET", "/v1/runs?agent=bot")["items"][0]["id"]
+    assert "skep vfs apply" in home.refused(66, "diff", one)
+    assert "skep vfs" in home.refused(66, "session", "rewind", "s", str(ends[0]),
+                                      "--files", "-a", "bot")
+    assert h.down() == 0
+
+
 def test_a_session_over_a_directory_goes_back(home):
     below = home.dir / "repo"
     (below / "host").mkdir(parents=True)
