@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCOPES "read|run|approve|admin"
+
 #define ANSWER_MAX (64u << 20)
 
 cJSON *remote_call(struct cli *cli, const char *method, const char *path,
@@ -150,4 +152,21 @@ const char *remote_text(struct cli *cli, const char *name, const char *text)
 	out = arena_text(&cli->arena, b.p);
 	buf_fini(&b);
 	return out;
+}
+
+int remote_put_scopes(struct cli *cli, struct buf *body, struct err *e)
+{
+	const char *scope = cli_many(cli, "scope", 0);
+
+	if (!scope)
+		return 0; /* the default of the route */
+	json_put_array(body, "scopes");
+	for (int i = 1; scope; i++) {
+		if (text_check_word("--scope", SCOPES, scope, e))
+			return -1;
+		json_add_text(body, scope);
+		scope = cli_many(cli, "scope", i);
+	}
+	json_end_array(body);
+	return 0;
 }

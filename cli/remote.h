@@ -15,6 +15,9 @@ cJSON *remote_call(struct cli *cli, const char *method, const char *path,
 int remote_print_first(struct cli *cli, const char *path, int64_t most,
 		       struct err *e);
 
+/* Adds the array "scopes" of the option --scope, if there is one. */
+int remote_put_scopes(struct cli *cli, struct buf *body, struct err *e);
+
 /* Prints the result of a command. */
 void remote_done(struct cli *cli, const cJSON *answer);
 

@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "schema/agent/transcript/part.h"
+#include "schema/agent/transcript/tail_json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,35 +11,10 @@
 #define PAGE     64
 #define VIEW_MAX (512u << 20)
 
-#define EVENT_VIEW(F, S)  \
-	F(S, i64, seq)    \
-	F(S, text, id)    \
-	F(S, text, type)  \
-	F(S, i64, parent) \
-	F(S, time, at) F(S, text, run) F(S, text, key) F(S, json, body)
-SHAPE_DECLARE(event_view, EVENT_VIEW);
-SHAPE_DEFINE(event_view, EVENT_VIEW);
-
-#define PART_VIEW(F, S)     \
-	F(S, i64, idx)      \
-	F(S, text, kind)    \
-	F(S, text, state)   \
-	F(S, text, name)    \
-	F(S, text, call_id) \
-	F(S, text, text) F(S, json, input) F(S, json, output) F(S, json, meta)
-SHAPE_DECLARE(part_view, PART_VIEW);
-SHAPE_DEFINE(part_view, PART_VIEW);
-
-static struct event_view view_of(const struct event *ev)
-{
-	return (struct event_view){ev->seq, ev->id,  ev->type, ev->parent,
-				   ev->at,  ev->run, ev->key,  ev->body};
-}
-
 static void add_event_json(struct buf *b, const struct event *ev,
 			   const struct part_row *parts, int n)
 {
-	struct event_view v = view_of(ev);
+	struct event_view v = event_view_of(ev);
 
 	json_begin_object(b);
 	json_put_fields(b, &event_view_shape, &v);
@@ -142,28 +118,6 @@ static int event_print(struct cli *cli, const struct event *ev, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static void print_part_json(struct buf *b, const struct tail_item *item)
-{
-	const struct tail_part *p = item->part;
-	struct part_view v = {p->idx,
-			      p->kind,
-			      p->state,
-			      p->name,
-			      p->call_id,
-			      p->text,
-			      item->has_values ? p->input : NULL,
-			      item->has_values ? p->output : NULL,
-			      item->has_values ? p->meta : NULL};
-
-	json_begin_object(b);
-	json_put_int(b, "seq", item->seq);
-	json_put_int(b, "from", item->at);
-	json_key(b, "part");
-	json_add_shape(b, &part_view_shape, &v);
-	json_end_object(b);
-	buf_addc(b, '\n');
-}
-
 static void print_part_text(struct buf *b, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
@@ -190,15 +144,10 @@ void event_print_new(struct cli *cli, const struct tail_item *item)
 {
 	struct buf b = BUF_MAX(VIEW_MAX);
 
-	if (item->part && cli->out.json) {
-		print_part_json(&b, item);
+	if (cli->out.json) {
+		tail_item_line(&b, item);
 	} else if (item->part) {
 		print_part_text(&b, item);
-	} else if (cli->out.json) {
-		struct event_view v = view_of(item->event);
-
-		json_add_shape(&b, &event_view_shape, &v);
-		buf_addc(&b, '\n');
 	} else {
 		add_head(cli, &b, item->event);
 		add_body(&b, item->event->body);

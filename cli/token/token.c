@@ -4,25 +4,6 @@
 #include "lib/base/text.h"
 
 #define PATH_TOKENS "/v1/tokens"
-#define SCOPES      "read|run|approve|admin"
-
-static int put_scopes(struct cli *cli, struct buf *body, struct err *e)
-{
-	const char *scope = cli_many(cli, "scope", 0);
-
-	if (!scope)
-		return 0; /* the default of the route */
-	json_key(body, "scopes");
-	json_begin_array(body);
-	for (int i = 1; scope; i++) {
-		if (text_check_word("--scope", SCOPES, scope, e))
-			return -1;
-		json_add_text(body, scope);
-		scope = cli_many(cli, "scope", i);
-	}
-	json_end_array(body);
-	return 0;
-}
 
 static int token_add(struct cli *cli, struct err *e)
 {
@@ -33,7 +14,7 @@ static int token_add(struct cli *cli, struct err *e)
 	json_begin_object(&body);
 	json_put_text(&body, "name", cli_arg(cli, 0));
 	json_put_int(&body, "lifetime_ms", cli_number(cli, "expires", 0));
-	rc = put_scopes(cli, &body, e);
+	rc = remote_put_scopes(cli, &body, e);
 	json_end_object(&body);
 	if (rc == 0 && buf_ok(&body, "the request", e) == 0)
 		made = remote_call(cli, "POST", PATH_TOKENS, body.p, e);

@@ -37,6 +37,26 @@ const char *http_bearer(const char *authorization)
 	return *authorization ? authorization : NULL;
 }
 
+bool http_cookie_get(const char *cookies, const char *name, char *out,
+		     size_t size)
+{
+	size_t n = strlen(name);
+
+	while (cookies && *cookies) {
+		size_t len = strcspn(cookies, ";");
+
+		if (len > n + 1 && cookies[n] == '=' &&
+		    strncmp(cookies, name, n) == 0 && len - n - 1 < size) {
+			memcpy(out, cookies + n + 1, len - n - 1);
+			out[len - n - 1] = '\0';
+			return true;
+		}
+		cookies += len;
+		cookies += strspn(cookies, "; ");
+	}
+	return false;
+}
+
 /* The length of the host in host[:port] or [v6]:port; 0: malformed. */
 static size_t host_size(const char *host)
 {

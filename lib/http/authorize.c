@@ -7,13 +7,42 @@
 
 #define QUERY_MAX 32
 
+static bool is_change(const struct conn *c)
+{
+	return strcmp(c->head->method, "GET") != 0 &&
+	       strcmp(c->head->method, "HEAD") != 0;
+}
+
+/* The cookie of a browser. Other pages can cause requests with it, so a change
+ * also needs a header that only our page can send. */
+static int check_cookie(struct conn *c, const char *cookie, struct err *e)
+{
+	const struct http_config *cf = &c->core->config;
+	const char *site = http_head_get(c->head, "Sec-Fetch-Site");
+	char hash[HASH_HEX];
+
+	if (site && strcmp(site, "same-origin") != 0 &&
+	    strcmp(site, "none") != 0)
+		return err_set(e, ERR_DENIED,
+			       "a page of another site sent this request");
+	if (is_change(c) && !http_head_get(c->head, HTTP_CSRF_HEADER))
+		return err_set(e, ERR_DENIED,
+			       "a change with a cookie needs the "
+			       "header " HTTP_CSRF_HEADER ": 1");
+	http_token_hash(cookie, hash);
+	if (cf->check(cf->app, HTTP_COOKIE, hash, &c->principal, e))
+		return -1;
+	c->trusted = true;
+	return 0;
+}
+
 /* Identifies the client, and checks that it may send requests at all. */
 static int authenticate(struct conn *c, struct err *e)
 {
 	const struct http_config *cf = &c->core->config;
 	const char *token = http_bearer(
 		http_head_get(c->head, "Authorization"));
-	char hash[HASH_HEX];
+	char hash[HASH_HEX], cookie[HTTP_TOKEN_SIZE];
 
 	if (c->is_unix && c->peer.scopes) {
 		snprintf(c->principal.name, sizeof c->principal.name, "uid:%u",
@@ -26,12 +55,16 @@ static int authenticate(struct conn *c, struct err *e)
 			       "only the user of the supervisor may use this "
 			       "socket, and not from a sandbox or a container; "
 			       "others need a token");
+	if (!token && !c->is_unix && cf->cookie && cf->check &&
+	    http_cookie_get(http_head_get(c->head, "Cookie"), cf->cookie,
+			    cookie, sizeof cookie))
+		return check_cookie(c, cookie, e);
 	if (!token || !cf->check)
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "a token is required: Authorization: Bearer "
 			       "TOKEN");
 	http_token_hash(token, hash);
-	if (cf->check(cf->app, hash, &c->principal, e))
+	if (cf->check(cf->app, HTTP_BEARER, hash, &c->principal, e))
 		return -1;
 	c->trusted = true;
 	return 0;

@@ -27,6 +27,7 @@ static const struct {
 	{202, "Accepted"},
 	{204, "No Content"},
 	{304, "Not Modified"},
+	{308, "Permanent Redirect"},
 	{400, "Bad Request"},
 	{401, "Unauthorized"},
 	{403, "Forbidden"},
@@ -110,8 +111,9 @@ static void conn_write_head(struct conn *c, int status, const char *type,
 	buf_addf(&c->out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
 	if (type)
 		buf_addf(&c->out, "Content-Type: %s\r\n", type);
-	buf_adds(&c->out, "Cache-Control: no-store\r\n"
-			  "X-Content-Type-Options: nosniff\r\n");
+	buf_adds(&c->out, "X-Content-Type-Options: nosniff\r\n");
+	if (!strstr(extra, "Cache-Control: "))
+		buf_adds(&c->out, "Cache-Control: no-store\r\n");
 	buf_adds(&c->out, extra);
 	if (!c->keep_alive)
 		buf_adds(&c->out, "Connection: close\r\n");

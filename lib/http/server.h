@@ -16,9 +16,14 @@
  */
 struct http_server;
 
-/* Fills *who for the holder of a token. The server passes the SHA-256, in hex,
- * of what the client sent; compare with http_token_equal (lib/http/auth.h). */
-typedef int http_check(void *app, const char *token_hash,
+/* How a TCP client identifies itself: by a token in Authorization, or by a
+ * cookie, which browsers send by themselves. */
+enum http_credential { HTTP_BEARER, HTTP_COOKIE };
+
+/* Fills *who for the holder of a credential. The server passes the SHA-256, in
+ * hex, of what the client sent; compare with http_token_equal
+ * (lib/http/auth.h). */
+typedef int http_check(void *app, enum http_credential kind, const char *hash,
 		       struct http_principal *who, struct err *e);
 
 /* Writes the body of an error response as JSON, for paths whose clients expect
@@ -45,6 +50,7 @@ struct http_config {
 	const char *tcp_address; /* "127.0.0.1:7411", "[::1]:0"; NULL: none */
 	const char *const *origins; /* allowed besides our own; NULL-ended */
 	const char *const *hosts;   /* likewise, names of this host */
+	const char *cookie; /* name of the cookie; NULL: none is accepted */
 	struct http_routes routes;
 	http_check *check;           /* NULL: no token is valid */
 	http_error_body *error_body; /* NULL: all errors are problems */

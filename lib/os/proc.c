@@ -28,7 +28,7 @@ static ssize_t read_proc(pid_t pid, const char *name, char *out, size_t cap)
 int proc_stat(pid_t pid, struct proc_stat *out)
 {
 	char text[1024], *p;
-	long long start, rss;
+	long long start, rss, user, kernel, ended_user, ended_kernel;
 	int parent, group, session;
 
 	if (pid <= 0 || read_proc(pid, "stat", text, sizeof text) <= 0)
@@ -37,15 +37,17 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 	p = strrchr(text, ')');
 	if (!p ||
 	    sscanf(p + 2,
-		   "%c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %*d %*d %*d %lld %*u %lld",
-		   &out->state, &parent, &group, &session, &start, &rss) != 6)
+		   "%c %d %d %d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld "
+		   "%lld %*d %*d %*d %*d %lld %*u %lld",
+		   &out->state, &parent, &group, &session, &user, &kernel,
+		   &ended_user, &ended_kernel, &start, &rss) != 10)
 		return -1;
 	out->parent = parent;
 	out->group = group;
 	out->session = session;
 	out->start_ticks = start;
 	out->rss_pages = rss;
+	out->cpu_ticks = user + kernel + ended_user + ended_kernel;
 	return 0;
 }
 

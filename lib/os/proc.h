@@ -15,6 +15,7 @@ struct proc_stat {
 	pid_t parent, group, session;
 	int64_t start_ticks; /* field 22 of /proc/PID/stat */
 	int64_t rss_pages;
+	int64_t cpu_ticks; /* with those of children that have ended */
 };
 
 /* 0, or -1 if there is no such process. */

@@ -1,6 +1,8 @@
 /* Agents, approvals and tokens. */
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/http/auth.h"
@@ -175,6 +177,62 @@ void route_approval_answer(struct api_request *q,
 			supervisor_answer(q->api->sup, q->key, &answer,
 					  request_done(q), &e),
 			&e);
+}
+
+static int read_versions(struct api_request *q, struct buf *out, struct err *e)
+{
+	return api_list(q, Q_AGENT_VERSION_LIST,
+			&(struct agent_version_list_in){q->id}, out, e);
+}
+
+void route_agent_versions(struct api_request *q)
+{
+	q->id = request_param(q, "name");
+	request_read_async(q, read_versions);
+}
+
+static int64_t file_size(const char *path, const char *suffix)
+{
+	struct buf full = BUF_MAX(8192);
+	struct stat st = {0};
+
+	buf_addf(&full, "%s%s", path, suffix);
+	if (stat(full.p, &st))
+		st.st_size = 0;
+	buf_fini(&full);
+	return st.st_size;
+}
+
+static int read_storage(struct api_request *q, struct buf *out, struct err *e)
+{
+	struct agent_database_get_in key = {q->id};
+	struct agent_database_row file;
+	struct backup_run_row backup;
+	struct api_storage row = {.backup_at = OPT_NONE};
+	int found = sql_get(q->db, Q_AGENT_DATABASE_GET, &key, &file, &q->arena,
+			    e);
+
+	if (found > 0) {
+		row.path = file.path;
+		row.bytes = file_size(file.path, "");
+		row.wal_bytes = file_size(file.path, "-wal");
+	}
+	if (found >= 0)
+		found = sql_get(q->db, Q_BACKUP_NEWEST, NULL, &backup,
+				&q->arena, e);
+	if (found > 0) {
+		row.backup_at = backup.started_at;
+		row.backup_state = backup.state;
+	}
+	if (found >= 0)
+		json_add_shape(out, &api_storage_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_agent_storage(struct api_request *q)
+{
+	q->id = request_param(q, "name");
+	request_read(q, read_storage);
 }
 
 static int read_tokens(struct api_request *q, struct buf *out, struct err *e)

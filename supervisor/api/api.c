@@ -5,6 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/http/auth.h"
 #include "supervisor/api/mailbox_wait.h"
 #include "supervisor/api/openai/answer.h"
@@ -37,10 +38,9 @@ static unsigned scopes_of(const char *json)
 
 /* The token may not be committed yet. If the commit fails, the request fails
  * too. */
-static int check_token(void *app, const char *hash, struct http_principal *who,
-		       struct err *e)
+static int find_token(struct api *w, const char *hash,
+		      struct http_principal *who, struct err *e)
 {
-	struct api *w = app;
 	struct api_token_row row;
 	struct arena a = {0};
 	int found = sql_get(supervisor_db(w->sup), Q_API_TOKEN_FIND,
@@ -55,6 +55,35 @@ static int check_token(void *app, const char *hash, struct http_principal *who,
 	}
 	arena_fini(&a);
 	return found < 0 ? -1 : 0;
+}
+
+/* The login of a browser; its id is the name of the client. */
+static int find_login(struct api *w, const char *hash,
+		      struct http_principal *who, struct err *e)
+{
+	struct login_by_hash_in key = {hash, true, clock_now()};
+	struct login_row row;
+	struct arena a = {0};
+	int found = sql_get(supervisor_db(w->sup), Q_LOGIN_BY_HASH, &key, &row,
+			    &a, e);
+
+	if (found > 0 && http_token_equal(row.hash, hash)) {
+		text_printf(who->name, sizeof who->name, "%s", row.id);
+		who->scopes = scopes_of(row.scopes);
+	} else if (found >= 0) {
+		found = err_set(e, ERR_UNAUTHORIZED,
+				"this login has ended; sign in again");
+	}
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
+}
+
+static int check_credential(void *app, enum http_credential kind,
+			    const char *hash, struct http_principal *who,
+			    struct err *e)
+{
+	return kind == HTTP_COOKIE ? find_login(app, hash, who, e)
+				   : find_token(app, hash, who, e);
 }
 
 /* Splits a text at spaces into a NULL-terminated list; free it with
@@ -124,16 +153,23 @@ static int open_server(struct api *w, struct err *e)
 	const struct config *c = supervisor_config(w->sup);
 	struct home_path path = home_path(supervisor_home(w->sup),
 					  HOME_HTTP_SOCKET);
+	char home[HASH_HEX];
 	struct http_config config = {
 		.unix_path = path.text,
 		.tcp_address = c->http_listen[0] ? c->http_listen : NULL,
 		.routes = api_routes,
-		.check = check_token,
 		.error_body = openai_error_body,
+		.check = check_credential,
+		.cookie = w->cookie,
 		.limits = limits_of(c),
 		.app = w,
 	};
 
+	/* Cookies are shared by all ports of a host, so the name of the cookie
+	 * is that of the home. */
+	hash_of(supervisor_home(w->sup)->root,
+		strlen(supervisor_home(w->sup)->root), home);
+	text_printf(w->cookie, sizeof w->cookie, "skep_%.12s", home);
 	w->hosts = split_words(c->http_hosts);
 	w->origins = split_words(c->http_origins);
 	config.hosts = w->hosts;

@@ -238,10 +238,7 @@ static int read_media(struct api_request *q, struct buf *out, struct err *e)
 			       quoted(q->id).text);
 	if (found < 0)
 		return -1;
-	http_reply_header(q->reply, "X-Content-Type-Options", "nosniff");
-	http_reply_header(q->reply, "Content-Disposition", "attachment");
-	http_reply_bytes(q->reply, 200, "application/octet-stream",
-			 bytes.bytes.p, bytes.bytes.n);
+	api_reply_bytes(q->reply, "application/octet-stream", bytes.bytes);
 	q->reply = NULL;
 	return 0;
 }

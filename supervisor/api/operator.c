@@ -109,6 +109,18 @@ void route_audit(struct api_request *q)
 	request_read(q, read_audit);
 }
 
+static int read_backups(struct api_request *q, struct buf *out, struct err *e)
+{
+	return api_list(q, Q_BACKUP_RUN_LIST,
+			&(struct backup_run_list_in){q->limit}, out, e);
+}
+
+void route_backups(struct api_request *q)
+{
+	if (request_limit(q) == 0)
+		request_read(q, read_backups);
+}
+
 static int read_sandboxes(struct api_request *q, struct buf *out, struct err *e)
 {
 	return api_list(q, Q_SANDBOX_LIST, &(struct sandbox_list_in){NULL}, out,

@@ -10,8 +10,10 @@
 #include "schema/control/severity.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
+#include "supervisor/core/usage.h"
 
 #define ACTIVE_MAX 100000
+#define USAGE_MAX  200
 
 enum { BY_AGENT, BY_TAG, BY_INVOCATION, WITH_QUEUED };
 
@@ -26,6 +28,21 @@ void api_assess_run(struct supervisor *s, struct run_row *row)
 		signs.waits = !strcmp(activity.phase, "waiting");
 	}
 	run_classify(row, &signs);
+}
+
+/* Which question a run waits for. */
+static void set_waiting(struct api_request *q, struct api_active *v)
+{
+	struct approval_oldest_open_in key = {v->id};
+	struct approval_oldest_open_row row;
+	struct err ignored;
+
+	if (sql_get(supervisor_db(q->api->sup), Q_APPROVAL_OLDEST_OPEN, &key,
+		    &row, &q->arena, &ignored) <= 0)
+		return;
+	v->approval = row.id;
+	v->waits_for = row.title;
+	v->waits_since = row.asked_at;
 }
 
 static struct api_active active_of(struct api_request *q,
@@ -46,15 +63,29 @@ static struct api_active active_of(struct api_request *q,
 			       .rss = OPT_NONE,
 			       .processes = OPT_NONE,
 			       .health = row->health,
-			       .severity = row->severity};
+			       .severity = row->severity,
+			       .tags = row->tags,
+			       .submitted_by = row->submitted_by,
+			       .parent = row->parent,
+			       .created_at = row->created_at,
+			       .started_at = row->started_at,
+			       .last_at = OPT_NONE,
+			       .input_tokens = row->input_tokens,
+			       .output_tokens = row->output_tokens,
+			       .cost_micros = row->cost_micros,
+			       .waits_since = OPT_NONE};
 
 	if (supervisor_run_activity(q->api->sup, row->id, &activity)) {
 		v.phase = activity.phase;
 		v.connected = activity.connected;
 		if (activity.last_seq > v.events)
 			v.events = activity.last_seq;
-		if (activity.last_message_at)
+		if (activity.last_message_at) {
 			v.silent_ms = now - activity.last_message_at;
+			v.last_at = activity.last_message_at;
+		}
+		if (activity.phase && !strcmp(activity.phase, "waiting"))
+			set_waiting(q, &v);
 	}
 	if (q->flag) {
 		supervisor_run_memory(q->api->sup, row->id, &memory);
@@ -110,7 +141,12 @@ static void add_idle_workers(struct api_request *q, struct buf *out)
 				       .connected = idle.connected,
 				       .pid = idle.pid,
 				       .rss = OPT_NONE,
-				       .processes = OPT_NONE};
+				       .processes = OPT_NONE,
+				       .tags = "[]",
+				       .created_at = OPT_NONE,
+				       .started_at = OPT_NONE,
+				       .last_at = OPT_NONE,
+				       .waits_since = OPT_NONE};
 
 		if (q->filter[BY_TAG] || q->filter[BY_INVOCATION] ||
 		    (q->filter[BY_AGENT] &&
@@ -184,6 +220,37 @@ void route_active(struct api_request *q)
 								    : NULL;
 	q->flag = http_query_flag(q->http, "memory");
 	request_read(q, read_active);
+}
+
+/* --- usage --------------------------------------------------------------- */
+
+static void answer_usage(void *arg, const struct run_usage *rows, int n)
+{
+	struct api_request *q = arg;
+	struct buf out = BUF_MAX(1 << 20);
+	struct err e = {0};
+
+	list_begin(&out);
+	for (int i = 0; i < n; i++) {
+		struct api_usage row = {rows[i].id, rows[i].rss, rows[i].cpu_ms,
+					rows[i].processes};
+
+		list_item(&out, &api_usage_shape, &row);
+	}
+	list_end(&out, NULL);
+	request_answer(q, 0, &out, &e);
+	buf_fini(&out);
+}
+
+void route_usage(struct api_request *q)
+{
+	char *rest = arena_text(&q->arena, http_query(q->http, "runs"));
+	char *ids[USAGE_MAX], *word;
+	int n = 0;
+
+	while (n < USAGE_MAX && (word = strsep(&rest, ";")))
+		ids[n++] = word;
+	supervisor_measure_runs(q->api->sup, ids, n, answer_usage, q);
 }
 
 /* --- invocations ------------------------------------------------------- */

@@ -94,6 +94,15 @@ void request_fail(struct api_request *q, const struct err *e)
 	request_free(q);
 }
 
+void api_reply_bytes(struct http_reply *reply, const char *type,
+		     struct blob bytes)
+{
+	http_reply_header(reply, "Content-Disposition", "attachment");
+	http_reply_header(reply, "Content-Security-Policy",
+			  "default-src 'none'; sandbox");
+	http_reply_bytes(reply, 200, type, bytes.p, bytes.n);
+}
+
 void request_answer(struct api_request *q, int rc, struct buf *out,
 		    struct err *e)
 {

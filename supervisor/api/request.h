@@ -29,6 +29,7 @@ struct api {
 	uv_timer_t timer; /* polls streams, since hints may be lost */
 	uv_timer_t soon;  /* continues a poll in a later turn */
 	const char **hosts, **origins; /* from the configuration */
+	char cookie[32];               /* name of the cookie of a login */
 	bool stopped;
 };
 
@@ -94,6 +95,11 @@ void request_read_async(struct api_request *q,
 /* Answers with out if rc is 0, else with e; frees q. */
 void request_answer(struct api_request *q, int rc, struct buf *out,
 		    struct err *e);
+
+/* Answers with bytes from outside, such as a file of a workspace: browsers save
+ * them and never execute them. */
+void api_reply_bytes(struct http_reply *reply, const char *type,
+		     struct blob bytes);
 
 /* Answers with the error and frees q. */
 void request_fail(struct api_request *q, const struct err *e);

@@ -20,10 +20,19 @@ SHAPE_DEFINE(api_health, API_HEALTH);
 SHAPE_DEFINE(api_done, API_DONE);
 SHAPE_DEFINE(api_line, API_LINE);
 SHAPE_DEFINE(api_active, API_ACTIVE);
+SHAPE_DEFINE(api_workspace, API_WORKSPACE);
+SHAPE_DEFINE(api_file, API_FILE);
+SHAPE_DEFINE(api_workspace_usage, API_WORKSPACE_USAGE);
+SHAPE_DEFINE(api_workspace_change, API_WORKSPACE_CHANGE);
+SHAPE_DEFINE(api_snapshot, API_SNAPSHOT);
+SHAPE_DEFINE(api_storage, API_STORAGE);
+SHAPE_DEFINE(api_search_hit, API_SEARCH_HIT);
+SHAPE_DEFINE(api_usage, API_USAGE);
 SHAPE_DEFINE(api_vector, API_VECTOR);
 SHAPE_DEFINE(api_change, API_CHANGE);
 SHAPE_DEFINE(api_slot, API_SLOT);
 SHAPE_DEFINE(api_token_made, API_TOKEN_MADE);
+SHAPE_DEFINE(api_login_code, API_LOGIN_CODE);
 
 #define TYPE(name_, kind_, form_, min_, max_, words_)                     \
 	static const struct http_type type_##name_ = {                    \

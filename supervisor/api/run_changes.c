@@ -45,8 +45,7 @@ static int list_changes(struct edit *ed, struct agent_file *f, struct err *e)
 	return rc;
 }
 
-/* The agent of the run is that of the edit: -1 has been answered. */
-static struct edit *edit_run(struct api_request *q)
+struct edit *edit_run(struct api_request *q)
 {
 	struct err e = {0};
 	struct run_row row;
@@ -55,8 +54,10 @@ static struct edit *edit_run(struct api_request *q)
 	q->id = request_param(q, "id");
 	found = sql_get(supervisor_db(q->api->sup), Q_RUN_GET,
 			&(struct run_get_in){q->id}, &row, &q->arena, &e);
-	if (found > 0)
+	if (found > 0) {
+		q->key = row.session;
 		return edit_of(q, row.agent);
+	}
 	if (found == 0)
 		err_set(&e, ERR_NOTFOUND, "there is no run %s",
 			quoted(q->id).text);

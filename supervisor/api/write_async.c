@@ -124,6 +124,12 @@ void edit_answer(struct edit *ed)
 
 	if (ed->rc) {
 		request_fail(q, &ed->err);
+	} else if (ed->type) {
+		if (ed->cursor)
+			http_reply_header(q->reply, "Skep-Next", ed->cursor);
+		api_reply_bytes(q->reply, ed->type,
+				(struct blob){ed->out.p, ed->out.n});
+		request_free(q);
 	} else {
 		if (ed->change == delete_session)
 			audit_deletion(q);

@@ -14,6 +14,7 @@
  * first is answered (write_batch.c).
  */
 struct edit;
+struct vfs;
 
 /* Fills ed->out with the answer, in the thread. */
 typedef int edit_fn(struct edit *ed, struct agent_file *f, struct err *e);
@@ -26,6 +27,12 @@ struct edit {
 	const void *body;      /* of the request, as its route takes it */
 	int64_t rev;           /* If-Match; 0: any */
 	edit_fn *change;
+	/* of an answer that is not JSON; it is never shown as a page */
+	const char *type;
+	const char *cursor; /* in the header Skep-Next, or NULL */
+	/* of a request on a namespace: workspace.h */
+	int (*in_namespace)(struct edit *ed, struct agent_file *f,
+			    struct vfs *v, struct err *e);
 	struct buf out;
 	struct err err;
 	int rc;
@@ -37,6 +44,10 @@ struct edit *edit_session(struct api_request *q);
  * as the request. */
 struct edit *edit_new(struct api_request *q);
 struct edit *edit_of(struct api_request *q, const char *agent);
+
+/* Of the agent of run {id}, which is q->id; q->key is its session. NULL: has been
+ * answered. */
+struct edit *edit_run(struct api_request *q);
 
 /* Makes the change in a thread, and answers. */
 void edit_start(struct edit *ed, edit_fn *change);

@@ -104,7 +104,7 @@ struct walk {
 	bool worker_is_alive;
 	int found;
 	pid_t one; /* pid of the last one found */
-	int64_t pages;
+	int64_t pages, ticks;
 	int sig; /* 0: only count */
 };
 
@@ -146,6 +146,7 @@ static bool visit_process(void *arg, pid_t pid)
 	w->found++;
 	w->one = pid;
 	w->pages += st.rss_pages;
+	w->ticks += st.cpu_ticks;
 	if (w->sig)
 		signal_one(w, pid, &st);
 	return true;
@@ -168,6 +169,7 @@ static void walk_cgroup(struct walk *w)
 			w->found++;
 			w->one = pid;
 			w->pages += st.rss_pages;
+			w->ticks += st.cpu_ticks;
 			if (w->sig)
 				signal_one(w, pid, &st);
 		}
@@ -191,11 +193,11 @@ static struct walk walk_processes(const struct process_roots *p,
 }
 
 int processes_count(const struct process_roots *p, const struct processes *t,
-		    int64_t *rss)
+		    struct process_usage *use)
 {
 	struct walk w;
 
-	if (t->in_cgroup && !rss) {
+	if (t->in_cgroup && !use) {
 		struct buf b = BUF_MAX(4096);
 		bool empty = !cgroup_read(p, t, "cgroup.events", &b) &&
 			     strstr(b.p, "populated 0");
@@ -205,8 +207,10 @@ int processes_count(const struct process_roots *p, const struct processes *t,
 			return 0;
 	}
 	w = walk_processes(p, t, 0);
-	if (rss)
-		*rss = w.pages * sysconf(_SC_PAGESIZE);
+	if (use)
+		*use = (struct process_usage){w.pages * sysconf(_SC_PAGESIZE),
+					      w.ticks * 1000 /
+						      sysconf(_SC_CLK_TCK)};
 	return w.found;
 }
 

@@ -46,10 +46,15 @@ void processes_cgroup(const struct process_roots *p, const char *name,
 /* Does the cgroup exist? For use after a restart of skepd. */
 bool processes_have_cgroup(const struct process_roots *p, const char *name);
 
-/* Returns the number of processes; 0 means that none is left. *rss, if not
- * NULL, receives their memory in bytes. */
+/* Memory in bytes and CPU time of processes. */
+struct process_usage {
+	int64_t rss, cpu_ms;
+};
+
+/* Returns the number of processes; 0 means that none is left. *use, if not
+ * NULL, receives what they use. Any thread may call it. */
 int processes_count(const struct process_roots *p, const struct processes *t,
-		    int64_t *rss);
+		    struct process_usage *use);
 
 /* Returns the pid of one process that is left, or 0. *denied: skepd may not
  * signal it. */

@@ -30,19 +30,22 @@ void supervisor_run_memory(struct supervisor *s, const char *run,
 			   struct run_memory *out)
 {
 	const struct active_run *l = active_run_find(&s->runs->active, run);
+	struct process_usage use = {0};
 	struct processes t;
 
 	*out = (struct run_memory){0};
 	if (!l)
 		return;
 	t = active_run_processes(l);
-	out->processes = processes_count(&s->roots, &t, &out->rss);
+	out->processes = processes_count(&s->roots, &t, &use);
+	out->rss = use.rss;
 }
 
 bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 			    struct idle_worker_info *out)
 {
 	const struct idle_worker *w = s->runs->idle.first;
+	struct process_usage use = {0};
 	struct processes t;
 
 	while (w && n-- > 0)
@@ -59,8 +62,8 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 	};
 	t = idle_processes(w);
 	if (memory)
-		out->memory.processes = processes_count(&s->roots, &t,
-							&out->memory.rss);
+		out->memory.processes = processes_count(&s->roots, &t, &use);
+	out->memory.rss = use.rss;
 	return true;
 }
 

@@ -302,11 +302,12 @@ static void show_openapi(void *app, const struct http_request *r,
 	buf_fini(&b);
 }
 
-static int check_token(void *arg, const char *hash, struct http_principal *who,
-		       struct err *e)
+static int check_token(void *arg, enum http_credential kind, const char *hash,
+		       struct http_principal *who, struct err *e)
 {
 	struct app *app = arg;
 
+	(void)kind; /* no cookie is accepted */
 	if (!http_token_equal(hash, app->token_hash))
 		return err_set(e, ERR_UNAUTHORIZED, "that token is not known");
 	*who = (struct http_principal){.name = "tester",

@@ -79,13 +79,13 @@ static const struct http_route rows[] = {
 	{"open", "GET", "/open", HTTP_SCOPE_PUBLIC, now, "", 0, 0, 0},
 };
 
-static int check_token(void *app, const char *hash, struct http_principal *who,
-		       struct err *e)
+static int check_token(void *app, enum http_credential kind, const char *hash,
+		       struct http_principal *who, struct err *e)
 {
 	char good[HASH_HEX];
 
 	(void)app;
-	http_token_hash("good", good);
+	http_token_hash(kind == HTTP_COOKIE ? "baked" : "good", good);
 	if (!http_token_equal(hash, good))
 		return err_set(e, ERR_UNAUTHORIZED, "that token is not known");
 	*who = (struct http_principal){.name = "t",
@@ -106,6 +106,7 @@ void wire_init(struct wire *w, bool is_unix)
 	struct http_config config = {
 		.routes = {.rows = rows, .n = sizeof rows / sizeof rows[0]},
 		.check = check_token,
+		.cookie = "login",
 		.app = w,
 		.limits = {.head = 1024, .body = 1024, .queue = 4096},
 	};

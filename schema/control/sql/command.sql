@@ -88,6 +88,10 @@ SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
 SELECT count(*) AS n FROM approval WHERE run = :run AND state = 'open';
 
 -- row approval_filter (state text, run text, before text, count i64)
+-- query approval_oldest_open (run text) -> (id text, title text, asked_at time)
+SELECT id, title, asked_at FROM approval INDEXED BY approval_run_state
+ WHERE run = :run AND state = 'open' ORDER BY id LIMIT 1;
+
 -- query approval_ids (approval_filter) -> (id text)
 SELECT id FROM approval WHERE id < :before ORDER BY id DESC LIMIT :count;
 

@@ -20,6 +20,12 @@ SELECT id, kind, state, path, sha256, bytes, files, agents, problem, pid,
        start_ticks, boot_id, started_at, ended_at
   FROM backup_run ORDER BY id DESC LIMIT :count;
 
+-- query backup_newest -> backup_run_row
+-- The newest backup that has a result.
+SELECT id, kind, state, path, sha256, bytes, files, agents, problem, pid,
+       start_ticks, boot_id, started_at, ended_at
+  FROM backup_run WHERE state IN ('done','partial') ORDER BY id DESC LIMIT 1;
+
 -- query backup_run_kept (kind text) -> (id text, path text)
 -- Archives of one kind that should still exist, newest first.
 SELECT id, path FROM backup_run

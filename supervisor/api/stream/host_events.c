@@ -1,12 +1,14 @@
 /* The host log, as a page or as a stream. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/text.h"
 #include "supervisor/api/routes.h"
 #include "supervisor/api/stream/internal.h"
 
-#define PAGE 100
+#define PAGE     100
+#define RUNS_MAX 32 /* in one stream */
 
 struct host_subject {
 	struct api *api;
@@ -147,7 +149,8 @@ static const struct stream_source host_source = {
 	.free = free,
 };
 
-static int subscribe(struct api_request *q, struct err *e)
+static int subscribe(struct api_request *q, struct stream_bundle *bundle,
+		     struct err *e)
 {
 	struct host_subject *u = calloc(1, sizeof *u);
 	struct stream_request request = {
@@ -155,14 +158,58 @@ static int subscribe(struct api_request *q, struct err *e)
 		.subject = u,
 		.key = "host",
 		.after = q->from,
+		.bundle = bundle,
 	};
 
 	if (!u)
 		abort();
 	u->api = q->api;
-	if (stream_subscribe(q->api, &request, q->reply, e))
+	if (stream_subscribe(q->api, &request, bundle ? NULL : q->reply, e))
 		return -1;
 	q->reply = NULL;
+	return 0;
+}
+
+/* Adds a run, ID or ID@CURSOR. One that does not exist any more has no
+ * events. */
+static int join_run(struct api_request *q, struct stream_bundle *b, char *word,
+		    struct err *e)
+{
+	char *cursor = strchr(word, '@');
+	struct run_stream_request want = {.bundle = b};
+	struct run_row row;
+	int found;
+
+	if (cursor)
+		*cursor++ = '\0';
+	found = sql_get(supervisor_db(q->api->sup), Q_RUN_GET,
+			&(struct run_get_in){word}, &row, &q->arena, e);
+	if (found <= 0)
+		return found;
+	want.agent = row.agent;
+	want.session = row.session;
+	want.run = row.id;
+	want.after = cursor;
+	return run_stream_subscribe(q->api, &want, NULL, e);
+}
+
+/* The host log and the runs of ?runs=, over one connection. */
+static int subscribe_with_runs(struct api_request *q, struct err *e)
+{
+	char *rest = arena_text(&q->arena, q->filter[0]), *word;
+	struct stream_bundle *b;
+	struct err bad = {0};
+	int64_t seq;
+
+	if (q->from && text_i64("the cursor", q->from, 0, INT64_MAX, &seq, e))
+		return -1;
+	b = bundle_open(q->reply);
+	if (subscribe(q, b, &bad))
+		bundle_fail(b, &bad);
+	q->reply = NULL;
+	for (int n = 0; n < RUNS_MAX && (word = strsep(&rest, ";")); n++)
+		if (join_run(q, b, word, &bad) < 0)
+			bundle_fail(b, &bad);
 	return 0;
 }
 
@@ -192,11 +239,15 @@ static int write_page(struct api_request *q, struct buf *out, struct err *e)
 static int page_or_stream_log(struct api_request *q, struct buf *out,
 			      struct err *e)
 {
-	return q->flag ? subscribe(q, e) : write_page(q, out, e);
+	if (!q->flag)
+		return write_page(q, out, e);
+	return q->filter[0] ? subscribe_with_runs(q, e) : subscribe(q, NULL, e);
 }
 
 void route_events(struct api_request *q)
 {
-	if (request_reader(q) == 0)
-		request_read(q, page_or_stream_log);
+	if (request_reader(q))
+		return;
+	q->filter[0] = request_query(q, "runs");
+	request_read(q, page_or_stream_log);
 }

@@ -50,9 +50,14 @@ struct stream_source {
 	const char *header[2]; /* of the response: name and value, or NULL */
 };
 
+/* Several subscribers that send to one client (bundle.c). */
+struct stream_bundle;
+
 struct subscriber {
 	struct event_stream *stream;
 	struct subscriber *next, **link;
+	struct stream_bundle *bundle; /* NULL: the client is its own */
+	struct subscriber *bundled;   /* the next one of the bundle */
 	struct http_stream *http;
 	void *reader;         /* NULL: caught up */
 	uint64_t status_sent; /* digest of the last status */
@@ -89,10 +94,22 @@ struct stream_request {
 	const char *key;
 	const char *after;
 	bool until_over;
+	struct stream_bundle *bundle; /* join this one; the reply is NULL */
 };
 
 int stream_subscribe(struct api *w, const struct stream_request *want,
 		     struct http_reply *reply, struct err *e);
+
+/* A client that has left, or can receive more. */
+void subscriber_closed(struct subscriber *s);
+void subscriber_writable(struct subscriber *s);
+
+/* Begins a bundle, without subscribers yet. It is freed when the client leaves
+ * or the last subscriber ends. */
+struct stream_bundle *bundle_open(struct http_reply *reply);
+void bundle_add(struct stream_bundle *b, struct subscriber *s);
+void bundle_drop(struct subscriber *s); /* s ends, the others continue */
+void bundle_fail(struct stream_bundle *b, const struct err *e);
 
 /* For refresh: */
 void stream_watch_run(struct event_stream *t, const struct run_row *row);
@@ -101,7 +118,8 @@ void stream_set_status(struct event_stream *t); /* after writing t->status */
 void subscriber_link(struct subscriber *s, struct subscriber **list);
 void subscriber_free(struct subscriber *s);
 
-/* Ends the stream of a client with an error, which is sent as an event. */
+/* Sends an error as an event; the second one also ends the stream. */
+void subscriber_send_error(struct http_stream *http, const struct err *e);
 void subscriber_fail(struct subscriber *s, const struct err *e);
 
 /* Sends new rows to the subscribers that are caught up, then serves those that

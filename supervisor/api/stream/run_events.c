@@ -24,11 +24,14 @@ void stream_event_json(struct buf *b, const struct event *ev)
 	put_stored(b, "body", ev->body);
 }
 
-void stream_part_json(struct buf *b, const struct tail_item *item)
+void stream_part_json(struct buf *b, const struct tail_item *item,
+		      const char *run)
 {
 	const struct tail_part *p = item->part;
 
 	json_begin_object(b);
+	if (run)
+		json_put_text(b, "run", run);
 	json_put_int(b, "seq", item->seq);
 	json_put_int(b, "idx", p->idx);
 	json_put_nullable(b, "kind", p->kind);
@@ -82,7 +85,7 @@ static int page_item(void *arg, const struct tail *t,
 		if (!p->parts)
 			json_put_array(p->out, "parts");
 		p->parts = true;
-		stream_part_json(p->out, item);
+		stream_part_json(p->out, item, NULL);
 	}
 	return 0;
 }

@@ -128,7 +128,7 @@ static int send_item(void *arg, const struct tail *tail,
 		stream_event_json(&u->data, item->event);
 		json_end_object(&u->data);
 	} else {
-		stream_part_json(&u->data, item);
+		stream_part_json(&u->data, item, u->run);
 	}
 	buf_clear(&u->id);
 	tail_cursor(tail, &u->id);
@@ -179,6 +179,7 @@ int run_stream_subscribe(struct api *w, const struct run_stream_request *want,
 		.subject = u,
 		.after = want->after,
 		.until_over = want->run || want->until_idle,
+		.bundle = want->bundle,
 	};
 	int rc;
 

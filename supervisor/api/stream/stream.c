@@ -121,9 +121,8 @@ void stream_set_status(struct event_stream *t)
 /* --- subscribing ------------------------------------------------------- */
 
 /* The next poll frees a stream without subscribers. */
-static void on_closed(void *arg)
+void subscriber_closed(struct subscriber *s)
 {
-	struct subscriber *s = arg;
 	struct event_stream *t = s->stream;
 
 	subscriber_free(s);
@@ -131,12 +130,20 @@ static void on_closed(void *arg)
 		schedule_poll(t);
 }
 
-static void on_writable(void *arg)
+void subscriber_writable(struct subscriber *s)
 {
-	struct subscriber *s = arg;
-
 	if (s->reader)
 		schedule_poll(s->stream);
+}
+
+static void on_closed(void *arg)
+{
+	subscriber_closed(arg);
+}
+
+static void on_writable(void *arg)
+{
+	subscriber_writable(arg);
 }
 
 static struct event_stream *find_stream(struct api *w,
@@ -197,10 +204,13 @@ int stream_subscribe(struct api *w, const struct stream_request *want,
 	s->stream = find_or_create_stream(w, want);
 	subscriber_link(s, &s->stream->lagging);
 	w->nsubscribers++;
-	if (want->source->header[0])
+	if (want->source->header[0] && reply)
 		http_reply_header(reply, want->source->header[0],
 				  want->source->header[1]);
-	s->http = http_reply_stream(reply, &ops, s);
+	if (want->bundle)
+		bundle_add(want->bundle, s);
+	else
+		s->http = http_reply_stream(reply, &ops, s);
 	schedule_poll(s->stream);
 	return 0;
 }

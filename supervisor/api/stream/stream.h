@@ -14,6 +14,7 @@ struct run_stream_request {
 	const char *run;   /* NULL: the whole session */
 	const char *after; /* cursor or NULL */
 	bool until_idle;   /* end when no run of the session is left */
+	struct stream_bundle *bundle; /* join this one, with reply NULL */
 };
 
 /* Each answers the request with a stream. On -1 nothing was sent. */
@@ -43,7 +44,8 @@ void streams_close(struct api *w);
 /* The JSON of an event and of a part. The caller ends the object of an event,
  * and may add its parts before. */
 void stream_event_json(struct buf *b, const struct event *ev);
-void stream_part_json(struct buf *b, const struct tail_item *item);
+void stream_part_json(struct buf *b, const struct tail_item *item,
+		      const char *run); /* NULL: not included */
 
 /* Streams a run to an OpenAI client. Takes the request and the writer. */
 struct openai_writer;

@@ -44,11 +44,14 @@ void subscriber_free(struct subscriber *s)
 
 static void end_subscriber(struct subscriber *s)
 {
-	http_stream_end(s->http);
+	if (s->bundle)
+		bundle_drop(s);
+	else
+		http_stream_end(s->http);
 	subscriber_free(s);
 }
 
-void subscriber_fail(struct subscriber *s, const struct err *e)
+void subscriber_send_error(struct http_stream *http, const struct err *e)
 {
 	struct buf b = BUF_MAX(4096);
 
@@ -57,9 +60,14 @@ void subscriber_fail(struct subscriber *s, const struct err *e)
 	json_put_text(&b, "detail", e->text);
 	json_end_object(&b);
 	http_stream_send(
-		s->http,
+		http,
 		&(struct sse_event){.event = "error", .data = b.p, .n = b.n});
 	buf_fini(&b);
+}
+
+void subscriber_fail(struct subscriber *s, const struct err *e)
+{
+	subscriber_send_error(s->http, e);
 	end_subscriber(s);
 }
 

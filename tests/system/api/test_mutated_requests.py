@@ -128,6 +128,9 @@ def seeds():
     yield "PUT", "/v1/budgets/b", {
         "unit": "money", "hard": 5, "soft": 3, "per": "session", "agent": "ada",
         "session": "s1", "period": "month", "at_hard": "end"}
+    yield "POST", "/v1/logins", {"code": "c"}
+    yield "POST", "/v1/logins/codes", {"name": "n", "scopes": ["read"],
+                                       "lifetime_ms": 5}
     yield "POST", "/v1/tokens", {"name": "t", "scopes": ["read", "run"]}
     yield "POST", "/v1/experiments", {
         "agent": "late", "from": "main@s", "check": "true", "runs": 2, "seed": 3,

@@ -28,14 +28,14 @@ NOT_HERE = {
          " vfs_export vfs_stat vfs_du vfs_find vfs_grep vfs_search vfs_log"
          " vfs_watch snapshot_ls vfs_diff config_check config_show"
          " config_path config_schema completion help version"
-         " diagnostic_export token_ls audit_ls sandbox_ls budget_ls"
+         " diagnostic_export token_ls login_ls audit_ls sandbox_ls budget_ls"
          " try_ls try_show try_diff try_report"
          " schedule_ls schedule_show schedule_next schedule_log",
     "S": "up down restart run cancel retry send note pause resume approval_allow"
          " approval_deny chat channel_test delivery_send delivery_retry"
          " delivery_discard delivery_resend inbound_retry inbound_discard"
          " msg_send msg_read msg_receive room_join room_leave channel_bind"
-         " channel_unbind token_add token_rm"
+         " channel_unbind token_add token_rm ui login_end"
          " try_start try_pick try_drop try_resume try_extend"
          " schedule_add schedule_set schedule_pause schedule_resume"
          " schedule_fire schedule_rm",
@@ -223,8 +223,10 @@ def test_every_command_that_writes_syncs_before_it_replies(home):
 # Routes with another method than GET that change nothing on the disk.
 NOT_WRITING = {"vector_search", "stop"}
 # Signed by its sender; needs a message that was given up; needs a run with a
-# namespace. They are steps of the loop, or changes of a file, like the others.
-NOT_ASKED = {"channel_in", "inbound_verb", "run_revert"}
+# namespace; need a TCP port. They are steps of the loop, or changes of a file,
+# like the others.
+NOT_ASKED = {"channel_in", "inbound_verb", "run_revert", "login_code",
+             "login_open", "login_end", "login_leave"}
 # Threads of skepd write to agent files while others are answered; and
 # test_try_crash.py kills skepd after these answers.
 THREADS = {"experiment_" + v for v in "start pick drop resume extend".split()}
@@ -301,8 +303,21 @@ def ask_channels(host, call):
     call("DELETE", "/v1/channels/c")
 
 
+def ask_workspaces(home, call):
+    home.skep("namespace", "create", "a:w")
+    call("PUT", "/v1/workspaces/a/w/file?path=x", {"bytes": "any"})
+    call("POST", "/v1/workspaces/a/w/snapshots", {"name": "one"})
+    call("DELETE", "/v1/workspaces/a/w/file?path=x")
+    call("POST", "/v1/workspaces/a/w/rollback", {"name": "one"})
+    home.skep("vfs", "fork", "a:w", "f")
+    call("PUT", "/v1/workspaces/a/f/file?path=y", {"bytes": "any"})
+    call("POST", "/v1/workspaces/a/f/apply", {})
+    call("POST", "/v1/workspaces/a/f/discard", {})
+
+
 def ask_rest(home, call):
     """Also what only commands ask for."""
+    ask_workspaces(home, call)
     call("PUT", "/v1/budgets/b", {"unit": "runs", "hard": 1000000})
     call("DELETE", "/v1/budgets/b")
     call("POST", "/v1/tokens", {"name": "t", "scopes": ["read"]})

@@ -119,6 +119,22 @@ REQUESTS = {
     "POST /v1/schedules/{name}/{verb}": lambda k: (
         "/v1/schedules/s%d/%s" % (k, ("fire", "pause", "resume")[k]), None),
     "DELETE /v1/schedules/{name}": lambda k: ("/v1/schedules/s%d" % k, None),
+    "PUT /v1/workspaces/{agent}/{namespace}/file": lambda k: (
+        "/v1/workspaces/agent1/none/file?path=x", {}),
+    "DELETE /v1/workspaces/{agent}/{namespace}/file": lambda k: (
+        "/v1/workspaces/agent1/none/file?path=x", None),
+    "POST /v1/workspaces/{agent}/{namespace}/snapshots": lambda k: (
+        "/v1/workspaces/agent1/none/snapshots", {"name": "s"}),
+    "POST /v1/workspaces/{agent}/{namespace}/rollback": lambda k: (
+        "/v1/workspaces/agent1/none/rollback", {"name": "s"}),
+    "POST /v1/workspaces/{agent}/{namespace}/apply": lambda k: (
+        "/v1/workspaces/agent1/none/apply", {}),
+    "POST /v1/workspaces/{agent}/{namespace}/discard": lambda k: (
+        "/v1/workspaces/agent1/none/discard", {}),
+    "POST /v1/logins/codes": lambda k: ("/v1/logins/codes", {}),
+    "POST /v1/logins": lambda k: ("/v1/logins", {"code": "x%d" % k}),
+    "DELETE /v1/logins/{id}": lambda k: ("/v1/logins/lgn_x", None),
+    "DELETE /v1/login": lambda k: ("/v1/login", None),
     "POST /v1/tokens": lambda k: ("/v1/tokens", {"name": "t%d" % k}),
     "DELETE /v1/tokens/{name}": lambda k: ("/v1/tokens/t%d" % k, None),
     "POST /v1/ai/{agent}/chat": lambda k: ("/v1/ai/agent1/chat", {
@@ -139,6 +155,14 @@ REFUSED = {"POST /v1/agents/{name}/move": 404, "POST /v1/agents/{name}/restore":
            "POST /v1/agents/{name}/import": 422, "POST /v1/agents/{name}/held": 404,
            "POST /v1/channels/{name}/in": 401,
            "POST /v1/runs/{id}/revert": 501,
+           "PUT /v1/workspaces/{agent}/{namespace}/file": 404,
+           "DELETE /v1/workspaces/{agent}/{namespace}/file": 404,
+           "POST /v1/workspaces/{agent}/{namespace}/snapshots": 404,
+           "POST /v1/workspaces/{agent}/{namespace}/rollback": 404,
+           "POST /v1/workspaces/{agent}/{namespace}/apply": 404,
+           "POST /v1/workspaces/{agent}/{namespace}/discard": 404,
+           "POST /v1/logins/codes": 409, "POST /v1/logins": 401,
+           "DELETE /v1/logins/{id}": 404, "DELETE /v1/login": 400,
            "POST /v1/experiments/{id}/pick": 404,
            "POST /v1/experiments/{id}/drop": 404,
            "POST /v1/experiments/{id}/resume": 404,

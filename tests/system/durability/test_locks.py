@@ -118,7 +118,8 @@ class Routes:
 def read_everything(ask, run):
     """Every route that reads, with ids of what is there."""
     ids = {"run": run, "name": "a", "agent": "a", "key": "s", "session": "s",
-           "room": "r", "id": "none", "model": "a"}
+           "room": "r", "id": "none", "model": "a", "namespace": "w",
+           "file": "app.js"}
     lists = {"deliveries": "delivery", "approvals": "approval",
              "inbound": "inbound"}
     for name in lists:
@@ -196,7 +197,8 @@ def readers(home, run):
         vfs_diff a:w one
         config_check;config_show;config_path;config_schema;completion bash;help
         version;diagnostic_export;run a [];pause {run};resume {run}
-        token_add t;token_ls;token_rm t;audit_ls;sandbox_ls;budget_ls
+        token_add t;token_ls;token_rm t;ui;login_ls;login_end lgn_x
+        audit_ls;sandbox_ls;budget_ls
         send {run} hello;note {run} hello;retry {old};cancel {old}
         diff {old};revert {old}
         try_ls;try_show;try_diff none 1;try_report -o -;try_start a go -d;try_pick none 1

@@ -95,7 +95,7 @@ static void wait_gone(const struct processes *t)
 static void every_process_of_a_run_is_counted_and_killed(void **state)
 {
 	struct processes t;
-	int64_t rss = 0;
+	struct process_usage use = {0};
 	bool denied;
 	pid_t left;
 
@@ -106,8 +106,8 @@ static void every_process_of_a_run_is_counted_and_killed(void **state)
 		"(setsid sh -c 'trap \"\" TERM; sleep 100 & sleep 100' & ) ;"
 		"sleep 0.1; echo .; sleep 100");
 	usleep(100000);
-	assert_true(processes_count(&place, &t, &rss) >= 4);
-	assert_true(rss > 0);
+	assert_true(processes_count(&place, &t, &use) >= 4);
+	assert_true(use.rss > 0);
 	left = processes_find_one(&place, &t, &denied);
 	assert_true(left > 0 && !denied && kill(left, 0) == 0);
 	processes_signal(&place, &t, SIGKILL);
