@@ -34,7 +34,8 @@ static int resolve_word(struct cli *cli, const char *placeholder, size_t n,
 	return 0;
 }
 
-/* An option may name a run that was deleted, or that another program knows. */
+/* An option may name a run that was deleted, or an owner of artifacts that is no
+ * run: the command decides. */
 static int resolve_option(struct cli *cli, struct args_option *o, struct err *e)
 {
 	const char *value = o->spec->value;
@@ -42,7 +43,7 @@ static int resolve_option(struct cli *cli, struct args_option *o, struct err *e)
 	if (!value ||
 	    resolve_word(cli, value, strlen(value), &o->value, e) == 0)
 		return 0;
-	return e->code == ERR_NOTFOUND && strchr(o->value, '_') ? 0 : -1;
+	return e->code == ERR_NOTFOUND ? 0 : -1;
 }
 
 int cli_resolve(struct cli *cli, struct err *e)

@@ -95,7 +95,7 @@ static int create(struct cli *cli, struct err *e)
 	    (scheduled && retain(cli, cli->config.backup_keep, e)))
 		return -1;
 	print_backup(cli, &row);
-	if (!scheduled)
+	if (!scheduled && !row.problem)
 		print_left_out(cli, want.with_workspaces);
 	return row.problem
 		       ? err_set(e, ERR_CORRUPT, "the backup is incomplete: %s",

@@ -101,7 +101,7 @@ static int find_prefix(struct sql *db, size_t kind, const char *word,
 	char low[ID_SIZE], high[ID_SIZE + 1];
 	struct id_range in = {low, high, 0};
 
-	if (!start)
+	if (!start || !*start)
 		return 0;
 	text_printf(low, sizeof low, "%s_%s", id_prefix(kinds[kind].kind),
 		    start);

@@ -41,11 +41,11 @@ def test_a_missing_default_agent_is_named(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("agent", "add", "b", "--driver", "script")
     home.skep("agent", "rm", "a")
-    error = home.refused(66, "session", "ls")
+    error = home.refused(66, "vector", "ls")
     assert "no default agent" in error and "set b --default" in error, error
     assert "agent 'b'" in home.skep("session", "ls", "-a", "b").err
     home.skep("agent", "rm", "b")
-    assert "there are no agents" in home.refused(66, "session", "ls")
+    assert "there are no agents" in home.refused(66, "vector", "ls")
 
 
 def test_failures_have_a_title_of_their_own(home):

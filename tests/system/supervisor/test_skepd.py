@@ -525,7 +525,7 @@ def test_commands_show_what_runs_and_what_ran(home):
     assert run in home.skep("ps").out and run in home.skep("top").out
     assert home.skep("status", "--json").json["active"] == 1
     assert [r["id"] for r in home.skep("ps", "--tag", "t1", "--json").lines] == [run]
-    assert "n1" in home.skep("logs", run).out
+    assert "n1" in home.skep("logs", run, "-v").out
     home.skep("cancel", run, "--reason", "enough", "--wait")
     shown = home.skep("show", run, "--json").lines
     assert shown[0]["state"] == "cancelled"
@@ -537,7 +537,7 @@ def test_commands_show_what_runs_and_what_ran(home):
     r = home.skep("run", "g", "-", "--follow", input="from stdin")
     assert "from stdin" in r.out and "n0" in r.out
     home.refused(66, "show", "run_01m7hacksgm7kbnv5fgxnqmyhd")
-    home.refused(64, "cancel", "nonsense")
+    home.refused(66, "cancel", "nonsense")
     home.skep("down")
     home.refused(69, "status")
     home.refused(69, "run", "a", "x")
