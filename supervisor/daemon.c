@@ -17,6 +17,7 @@
 #include "supervisor/core/agent_upgrade.h"
 #include "supervisor/core/clock_change.h"
 #include "supervisor/core/full_disk.h"
+#include "supervisor/core/log_rotate.h"
 #include "supervisor/core/memory_trim.h"
 #include "supervisor/experiment/experiment.h"
 #include "supervisor/run/run.h"
@@ -39,6 +40,7 @@
 /* counts of past periods of budgets: a year and a month */
 #define BUDGET_KEEP_MS (INT64_C(400) * 24 * 3600 * 1000)
 #define SHRINK_TICKS   12
+#define ROTATE_TICKS   40 /* ten seconds */
 #define LOCK_TRIES     20
 #define LOCK_MS        50
 
@@ -134,6 +136,8 @@ static void on_tick(uv_timer_t *h)
 		mailbox_wait_tick(s->api);
 	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
 		trim_host_log(s);
+	if (s->ticks % ROTATE_TICKS == 0)
+		log_rotate(&s->home, &s->config);
 	if (!s->stopping)
 		jobs_tick(&s->jobs);
 }

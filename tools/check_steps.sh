@@ -8,7 +8,7 @@ step_format() { tools/format --check; }
 step_includes() { tools/check_deps.sh && tools/check_state_files.sh && tools/check_opens.sh && \
 	tools/check_cuts.py && tools/check_words.sh && tools/check_exports.py && \
 	tools/check_static_names.sh && tools/check_readmes.sh && tools/check_json.py && \
-	tools/check_docs.py; }
+	tools/check_docs.py && tools/check_features.py; }
 step_sizes() { tools/check_size.sh; }
 
 step_scripts() {

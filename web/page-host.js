@@ -28,7 +28,7 @@ export async function open(box, words, values) {
 			const bar = h('div.bar', find);
 			try {
 				const {items} = await get('v1/log' + query({text: values.q, limit: 500}));
-				fill(body, bar, items.length ? h('pre.panel', items.map(l => l.line).join('\n')) : empty('No line matches'));
+				fill(body, bar, items.length ? h('pre.panel', items.reverse().map(l => l.line).join('\n')) : empty('No line matches'));
 			} catch (error) { fill(body, bar, empty('The log cannot be read', error.message)); }
 		},
 		async logins() {

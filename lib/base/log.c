@@ -105,7 +105,20 @@ static void write_line(int fd, const char *p, size_t n)
 	}
 }
 
-void log_write(enum log_level level, const struct log_field *fields)
+/* "/src/supervisor/run/start.c": run/start */
+static void add_module(struct buf *line, const char *file)
+{
+	const char *from = file, *end = strrchr(file, '.');
+
+	for (const char *p = file; (p = strchr(p, '/')) != NULL; p++)
+		if (strchr(p + 1, '/'))
+			from = p + 1;
+	buf_adds(line, " mod=");
+	buf_add(line, from, end > from ? (size_t)(end - from) : strlen(from));
+}
+
+void log_write(enum log_level level, const char *file,
+	       const struct log_field *fields)
 {
 	struct buf line = BUF_MAX(LINE_MAX_BYTES);
 	int saved = errno;
@@ -116,6 +129,7 @@ void log_write(enum log_level level, const struct log_field *fields)
 		return;
 	buf_addf(&line, "ts=%s level=%s prog=%s", clock_text(clock_now(), when),
 		 level_names[level], sink.prog);
+	add_module(&line, file);
 	for (; fields->key && !line.over; fields++)
 		open = add_field(&line, fields);
 	if (line.over) {

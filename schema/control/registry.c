@@ -65,20 +65,45 @@ int registry_open(const struct agent_database_row *row, unsigned flags,
 	return open_agent_file(row, flags & ~(unsigned)SQL_CREATE, out, e);
 }
 
-static void update_sizes(struct agent_database_row *row)
+static void measure(struct agent_database_row *row)
 {
 	char wal[PATH_MAX + 8];
-	int version = db_peek_version(row->path);
 	int64_t bytes = file_size(row->path), wal_bytes;
 
 	snprintf(wal, sizeof wal, "%s-wal", row->path);
 	wal_bytes = file_size(wal);
 	row->bytes = bytes < 0 ? 0 : bytes;
 	row->wal_bytes = wal_bytes < 0 ? 0 : wal_bytes;
+	row->last_seen_at = clock_now();
+}
+
+static void update_sizes(struct agent_database_row *row)
+{
+	int version = db_peek_version(row->path);
+
+	measure(row);
 	/* a version in the WAL is not in the header yet */
 	if (version > row->schema_version)
 		row->schema_version = version;
-	row->last_seen_at = clock_now();
+}
+
+int registry_measure(struct sql *control, const char *agent, struct err *e)
+{
+	struct agent_database_row row;
+	struct arena a = {0};
+	int found = registry_find(control, agent, &row, &a, e);
+
+	if (found > 0) {
+		struct agent_database_size_in in = {.agent = agent};
+
+		measure(&row);
+		in.bytes = row.bytes;
+		in.wal_bytes = row.wal_bytes;
+		in.now = row.last_seen_at;
+		found = sql_exec(control, Q_AGENT_DATABASE_SIZE, &in, e);
+	}
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
 }
 
 int registry_seen(struct sql *control, struct agent_database_row *row,

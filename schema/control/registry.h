@@ -43,6 +43,10 @@ int registry_open(const struct agent_database_row *row, unsigned flags,
 int registry_seen(struct sql *control, struct agent_database_row *row,
 		  struct err *e);
 
+/* Stores the size of the file and the time in the row. It does not open the file,
+ * so a process that has it open may call it. */
+int registry_measure(struct sql *control, const char *agent, struct err *e);
+
 /* Records that the file was moved to `path`; it must exist there and belong to
  * this agent. */
 int registry_move(struct sql *control, const char *agent, const char *path,

@@ -1,5 +1,6 @@
 #include "supervisor/api/routes.h"
 
+#include "lib/os/log_search.h"
 #include "schema/agent/search/vector.h"
 #include "schema/agent/search/vector_search.h"
 #include "schema/agent/transcript/event.h"

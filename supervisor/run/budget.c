@@ -471,7 +471,7 @@ int budget_on_answer(struct supervisor *s, const struct approval_row *row,
 
 /* --- the clock -------------------------------------------------------- */
 
-#define CHARGE_TICKS 5 /* between two charges of the time of runs */
+#define CHARGE_TICKS 20 /* five seconds, between two charges of time */
 
 /* Resumes a run that was paused by a budget which is available again. */
 static int check_paused(struct active_run *l, struct err *e)

@@ -38,7 +38,7 @@ bool budget_is_key(const char *key);
 int budget_on_answer(struct supervisor *s, const struct approval_row *row,
 		     bool allow, struct err *e);
 
-/* Every second. */
+/* Every tick of skepd. */
 void budgets_tick(struct supervisor *s);
 void budgets_free(struct supervisor *s);
 

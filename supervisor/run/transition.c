@@ -1,3 +1,4 @@
+#include "schema/control/registry.h"
 #include "supervisor/run/budget.h"
 #include "supervisor/run/internal.h"
 #include "supervisor/run/worker_request.h"
@@ -106,7 +107,9 @@ int transition_apply(struct active_run *l, enum run_event event,
 	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
 	    (run_sandbox_drop(l, e) || idle_end_run(l, e)))
 		return -1;
-	if (budget_on_transition(l, l->state, st.to, e))
+	if (budget_on_transition(l, l->state, st.to, e) ||
+	    (run_state_is_over(st.to) &&
+	     registry_measure(l->sup->db, l->agent, e)))
 		return -1;
 	l->state = st.to;
 	if (run_state_is_over(st.to))

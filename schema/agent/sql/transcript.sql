@@ -158,6 +158,17 @@ UPDATE run SET status = 'running', reason = NULL, ended_at = NULL
 SELECT pos FROM event WHERE pos BETWEEN :lo AND :hi AND run = :run
  ORDER BY pos DESC LIMIT 1;
 
+-- query run_local_import (run_id text, session i64, after_seq i64, at time)
+-- A run of an imported session.
+INSERT OR IGNORE INTO run (run_id, session, attempt, epoch, status, started_at,
+  ended_at, after_seq)
+VALUES (:run_id, :session, 1, 0, 'aborted', :at, :at, :after_seq);
+
+-- query run_local_imported (id i64, session i64, status text, reason text, at time)
+-- Its end. A run of the session from which the file was exported is not changed.
+UPDATE run SET status = :status, reason = :reason, ended_at = :at
+ WHERE id = :id AND session = :session;
+
 -- query run_local_active (session i64) -> (n i64)
 SELECT count(*) AS n FROM run WHERE session = :session AND status = 'running';
 

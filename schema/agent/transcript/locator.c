@@ -46,6 +46,17 @@ static int decode_percent(const char *p, const char *end, char *out, size_t cap)
 	return p < end ? -1 : (int)n;
 }
 
+/* The end of the session in a locator, without one ".jsonl". */
+static const char *session_end(const char *from, const char *end)
+{
+	size_t n = strlen(LOCATOR_SUFFIX);
+
+	return (size_t)(end - from) > n &&
+			       strncmp(end - n, LOCATOR_SUFFIX, n) == 0
+		       ? end - n
+		       : end;
+}
+
 int locator_parse(const char *text, struct locator *out, struct err *e)
 {
 	size_t skip = strlen(LOCATOR_SCHEME);
@@ -58,7 +69,7 @@ int locator_parse(const char *text, struct locator *out, struct err *e)
 	if (!slash)
 		return bad(text, "no session", e);
 	mark = strchr(slash, '#');
-	end = mark ? mark : slash + strlen(slash);
+	end = session_end(slash + 1, mark ? mark : slash + strlen(slash));
 	if (decode_percent(agent, slash, out->agent, sizeof out->agent) < 0 ||
 	    decode_percent(slash + 1, end, out->session, sizeof out->session) <
 		    0)
@@ -74,6 +85,7 @@ int locator_parse(const char *text, struct locator *out, struct err *e)
 void locator_text(const struct locator *l, struct buf *out)
 {
 	static const char plain[] = "-._~!$&'()*+,;=:@";
+	size_t n;
 
 	buf_addf(out, "%s%s/", LOCATOR_SCHEME, l->agent);
 	for (const char *p = l->session; *p; p++) {
@@ -84,6 +96,11 @@ void locator_text(const struct locator *l, struct buf *out)
 		else
 			buf_addf(out, "%%%02X", c);
 	}
+	n = strlen(l->session);
+	if (n > strlen(LOCATOR_SUFFIX) &&
+	    strcmp(l->session + n - strlen(LOCATOR_SUFFIX), LOCATOR_SUFFIX) ==
+		    0)
+		buf_adds(out, LOCATOR_SUFFIX); /* one is ignored */
 	if (l->seq > 0)
 		buf_addf(out, "#%" PRId64, l->seq);
 }

@@ -8,10 +8,11 @@
 
 /*
  * sqlite-transcript://AGENT/SESSION[#SEQ] identifies a transcript, or one event
- * of it. The key of the session is percent-encoded. The registry resolves the
- * agent; there is no file with that name.
+ * of it. The key of the session is percent-encoded and may be followed by
+ * ".jsonl". The registry resolves the agent; there is no file with that name.
  */
 #define LOCATOR_SCHEME "sqlite-transcript://"
+#define LOCATOR_SUFFIX ".jsonl"
 
 struct locator {
 	char agent[65];

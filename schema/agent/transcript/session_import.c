@@ -5,6 +5,7 @@
 #include "lib/json/json.h"
 #include "schema/agent/transcript/event_body.h"
 #include "schema/agent/transcript/session.h"
+#include "schema/agent/transcript/session_import_run.h"
 #include "schema/agent/transcript/writer.h"
 
 #include <inttypes.h>
@@ -209,7 +210,8 @@ static int append_event(struct import *im, const cJSON *ev, const char *body,
 		return refuse_line(im, "seq does not increase", e);
 	if ((int64_t)im->numbers.n <= im->there)
 		return compare_event(im, (int64_t)im->numbers.n, ev, body, e);
-	if (writer_append(&im->writer, &n, &ref, e))
+	if (session_import_run(&im->writer, ev, &im->arena, e) ||
+	    writer_append(&im->writer, &n, &ref, e))
 		return err_wrap(e, "line %" PRId64, im->line);
 	if (ref.repeated)
 		return refuse_line(im, "its key is a duplicate", e);

@@ -101,6 +101,10 @@ ON CONFLICT (agent) DO UPDATE SET
   epoch = excluded.epoch, bytes = excluded.bytes,
   wal_bytes = excluded.wal_bytes, last_seen_at = excluded.last_seen_at;
 
+-- query agent_database_size (agent text, bytes i64, wal_bytes i64, now time)
+UPDATE agent_database SET bytes = :bytes, wal_bytes = :wal_bytes, last_seen_at = :now
+ WHERE agent = :agent;
+
 -- query agent_database_delete (agent text)
 DELETE FROM agent_database WHERE agent = :agent;
 

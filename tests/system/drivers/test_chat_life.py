@@ -216,3 +216,39 @@ def test_a_cancel_is_seen_by_the_server_at_once(home):
         lib.eventually(lambda: len(m.gone) > n, what="the end of the transfer")
         assert d.until(ident)["state"] == "cancelled"
     finish(d)
+
+
+def test_a_hanging_model_is_replaced_by_the_next_one(home):
+    def reply(body):
+        if body["model"] == "slow":
+            return {"hang": 3600}
+        if body["model"] == "broken":
+            return {"status": 500, "body": {"error": {"message": "oops"}}}
+        return text("from " + body["model"], usage=(1000, 0))
+
+    m = Mock(home, reply)
+    (home.path / "prices.json").parent.mkdir(mode=0o700, exist_ok=True)
+    (home.path / "prices.json").write_text(json.dumps({"good": {"input": 7}}))
+    d = chat(home, m, model="slow", config={
+        "fallback": ["broken", "good", "never"], "first_byte_ms": 300,
+        "retries": 1})
+    row = run(d)
+    assert row["state"] == "succeeded", row
+    assert [b["model"] for _, _, b in m.asked] == [
+        "slow", "broken", "broken", "good"]
+    assert [p[3] for p in parts(home)] == ["from good"]
+    assert row["cost_micros"] == 7000, row
+    steps = [(b["from"], b["fallback"]) for _, k, b in d.events("a", row["id"])
+             if k == "status" and "fallback" in b]
+    assert steps == [("slow", "broken"), ("broken", "good")], steps
+    finish(d)
+
+
+def test_a_run_without_a_further_model_fails(home):
+    m = Mock(home, {"hang": 3600})
+    d = chat(home, m, config={"fallback": ["other"], "first_byte_ms": 200,
+                              "retries": 0})
+    row = run(d)
+    assert (row["state"], row["reason"]) == ("failed", "server_failed"), row
+    assert [b["model"] for _, _, b in m.asked] == ["mock", "other"]
+    finish(d)

@@ -29,9 +29,10 @@ NOT_HERE = {
          " vfs_watch snapshot_ls vfs_diff config_check config_show"
          " config_path config_schema completion help version"
          " diagnostic_export token_ls login_ls audit_ls sandbox_ls budget_ls"
+         " log agent_held"
          " try_ls try_show try_diff try_report"
          " schedule_ls schedule_show schedule_next schedule_log",
-    "S": "up down restart run cancel retry send note pause resume approval_allow"
+    "S": "agent_confirm up down restart run cancel retry send note pause resume approval_allow"
          " approval_deny chat channel_test delivery_send delivery_retry"
          " delivery_discard delivery_resend inbound_retry inbound_discard"
          " msg_send msg_read msg_receive room_join room_leave channel_bind"
@@ -180,7 +181,7 @@ def prepare(home, name, args, text):
         rows = home.query(home.agent_db("a"), "SELECT aid FROM artifact")
         args = [rows[0][0]]
     elif name == "session_import":
-        text = home.skep("session", "export", "s").raw
+        text = home.skep("session", "export", "s", "-a", "a").raw
         text = text.replace(b'"key":"s"', b'"key":"imported"')
     elif name == "langgraph_rm":
         for table in re.findall(r"CREATE TABLE.*?;", (

@@ -198,7 +198,7 @@ def readers(home, run):
         config_check;config_show;config_path;config_schema;completion bash;help
         version;diagnostic_export;run a [];pause {run};resume {run}
         token_add t;token_ls;token_rm t;ui;login_ls;login_end lgn_x
-        audit_ls;sandbox_ls;budget_ls
+        audit_ls;sandbox_ls;budget_ls;log;agent_held a;agent_confirm a
         send {run} hello;note {run} hello;retry {old};cancel {old}
         diff {old};revert {old}
         try_ls;try_show;try_diff none 1;try_report -o -;try_start a go -d;try_pick none 1

@@ -543,3 +543,19 @@ def test_commands_show_what_runs_and_what_ran(home):
     home.refused(69, "run", "a", "x")
     assert run in home.skep("ps", "--all").out
     h.check_books()
+
+
+def test_the_registry_knows_the_size_of_a_file_while_skepd_runs(home):
+    h = Host(home).start()
+    h.script("a", {"event": {"type": "note", "body": {"text": "x" * 100000}}},
+             {"event": {"type": "note", "body": {"text": "y" * 100000}}})
+    def row():
+        return home.query(home.control, "SELECT bytes + wal_bytes, last_seen_at"
+                          " FROM agent_database WHERE agent = 'a'")[0]
+    h.until(h.submit("a"))
+    before = row()
+    for _ in range(3):
+        h.until(h.submit("a"))
+    after = row()
+    assert after[0] > before[0] and after[1] > before[1], (before, after)
+    finish(h)

@@ -60,6 +60,7 @@ static void a_line_has_time_level_program_and_fields(void **state)
 		 LI("pid", -42));
 	assert_string_equal(logged(),
 			    "ts=2023-11-14T22:13:20.123Z level=info prog=test "
+			    "mod=base/test_log "
 			    "msg=\"worker started\" run=run_1 pid=-42\n");
 }
 

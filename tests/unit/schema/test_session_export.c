@@ -80,6 +80,8 @@ static int import(struct agent_file *f, const char *key, const char *lines,
 	return session_import_lines(f, key, next_line, &lines, out, &e);
 }
 
+#define RUN "run_01hf7yat000000000000000001"
+
 /* A session with everything that a session can have. */
 static void make_rich(void)
 {
@@ -119,6 +121,28 @@ static void make_rich(void)
 				   &e),
 			 0);
 	part_close(&p);
+	assert_int_equal(
+		writer_open(&w, &file, "s",
+			    &(struct writer_run){.run_id = RUN, .attempt = 2},
+			    &e),
+		0);
+	assert_int_equal(
+		writer_append(&w,
+			      &(struct event_new){.type = "note",
+						  .body = "{\"text\":\"of\"}",
+						  .parent = WRITER_LEAF},
+			      &ref, &e),
+		0);
+	assert_int_equal(
+		writer_end_run(
+			&w,
+			&(struct event_new){.type = "run_finished",
+					    .body = "{\"outcome\":\"failed\","
+						    "\"reason\":\"denied\"}",
+					    .parent = WRITER_LEAF},
+			"failed", "denied", &ref, &e),
+		0);
+	test_writer_open(&w, &file, "s");
 	test_append_message(&w, "c");
 }
 
@@ -134,16 +158,17 @@ static void what_goes_out_comes_back_the_same(void **state)
 
 		if (import(&other, i ? "path" : NULL, first.p, &got))
 			fail_msg("%s", e.text);
-		assert_int_equal(got.events, i ? 3 : 4);
+		assert_int_equal(got.events, i ? 5 : 6);
 		again = export(&other, got.key, HISTORY_LOG);
+		assert_non_null(strstr(again.p, "\"run\":\"" RUN "\""));
 		if (i == 0) /* numbers, ids and keys are the very same */
 			assert_string_equal(first.p, again.p);
 		buf_fini(&first);
 		buf_fini(&again);
 	}
-	assert_string_equal(test_path(&other, "s"), "a xé c");
-	assert_string_equal(test_log(&other, "s"), "a b xé c");
-	assert_string_equal(test_path(&other, "path"), "a xé c");
+	assert_string_equal(test_path(&other, "s"), "a xé ? ? c");
+	assert_string_equal(test_log(&other, "s"), "a b xé ? ? c");
+	assert_string_equal(test_path(&other, "path"), "a xé ? ? c");
 }
 
 static void imported_events_keep_their_ids_beside_the_originals(void **state)
@@ -209,6 +234,8 @@ static void bad_lines_are_named_and_nothing_is_kept(void **state)
 		 "\"soup\"}]}\n",
 		 "line 2"},
 		{"H{\"record\":\"event\",\"body\":{},\"parts\":7}\n", "parts"},
+		{"H{\"record\":\"event\",\"body\":{},\"run\":\"x\"}\n",
+		 "line 2: run"},
 	};
 	struct session_import_result got;
 	int64_t n;
@@ -244,8 +271,9 @@ static void a_key_in_use_is_not_written_over(void **state)
 
 static void locators_come_back_the_same(void **state)
 {
-	static const char *const keys[] = {"plain", "a/b", "100%", "日本 x",
-					   "#frag?q"};
+	static const char *const keys[] = {"plain",  "a/b",          "100%",
+					   "日本 x", "#frag?q",      "s.jsonl",
+					   ".jsonl", "x.jsonl.jsonl"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -260,6 +288,18 @@ static void locators_come_back_the_same(void **state)
 		assert_int_equal(out.seq, i);
 		buf_fini(&text);
 	}
+}
+
+static void a_locator_may_end_like_a_file(void **state)
+{
+	struct locator out;
+
+	(void)state;
+	assert_int_equal(
+		locator_parse("sqlite-transcript://ada/s.jsonl#7", &out, &e),
+		0);
+	assert_string_equal(out.session, "s");
+	assert_int_equal(out.seq, 7);
 }
 
 static void what_is_no_locator_is_refused(void **state)
@@ -301,6 +341,7 @@ int main(void)
 		T(bad_lines_are_named_and_nothing_is_kept),
 		T(a_key_in_use_is_not_written_over),
 		cmocka_unit_test(locators_come_back_the_same),
+		cmocka_unit_test(a_locator_may_end_like_a_file),
 		cmocka_unit_test(what_is_no_locator_is_refused),
 	};
 

@@ -4,7 +4,6 @@
 #include "lib/json/json.h"
 #include "schema/definition.h"
 #include "schema/home.h"
-#include "schema/price.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -48,7 +47,8 @@ static void read_limits(struct chat_config *c, const cJSON *v)
 }
 
 /* Must not contain a user and a password. */
-static const char *name_source(const struct chat_config *c, struct arena *a)
+static const char *name_source(const struct chat_config *c, const char *model,
+			       struct arena *a)
 {
 	const char *host = strstr(c->url, "://") + 3;
 	size_t n = strcspn(host, "/?#");
@@ -60,7 +60,7 @@ static const char *name_source(const struct chat_config *c, struct arena *a)
 	}
 	return arena_printf(a, "%s %.*s %s",
 			    c->responses ? "responses" : "chat", (int)n, host,
-			    c->model);
+			    model);
 }
 
 /* The base, the complete address, or with a slash at its end. */
@@ -86,7 +86,7 @@ static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 					    strlen(end)) == 0
 			 ? arena_textn(a, base, n)
 			 : arena_printf(a, "%.*s%s", (int)n, base, end);
-	c->from = name_source(c, a);
+	c->from = name_source(c, c->model, a);
 	return 0;
 }
 
@@ -145,6 +145,46 @@ static int read_price(struct chat_config *c, const struct msg_start *s,
 	return 0;
 }
 
+static int read_fallbacks(struct chat_config *c, const struct msg_start *s,
+			  const cJSON *v, struct arena *a, struct err *e)
+{
+	const cJSON *m;
+
+	cJSON_ArrayForEach(m, cJSON_GetObjectItemCaseSensitive(v, "fallback"))
+	{
+		struct chat_model *next = &c->fallbacks[c->nfallbacks];
+
+		if (c->nfallbacks++ == CHAT_FALLBACKS)
+			return err_set(e, ERR_INVALID,
+				       "chat: fallback has more than %d models",
+				       CHAT_FALLBACKS);
+		*next = (struct chat_model){
+			.name = arena_text(a, m->valuestring)};
+		next->from = name_source(c, next->name, a);
+		if (s->home &&
+		    price_find(s->home, next->name, &next->price, e) < 0)
+			return err_wrap(e, "chat");
+	}
+	return 0;
+}
+
+const char *chat_config_fall_back(struct chat_config *c)
+{
+	struct chat_model next = c->fallbacks[0];
+
+	if (c->nfallbacks == 0)
+		return NULL;
+	c->nfallbacks--;
+	memmove(c->fallbacks, c->fallbacks + 1,
+		(size_t)c->nfallbacks * sizeof *c->fallbacks);
+	c->model = next.name;
+	c->from = next.from;
+	c->price_input = next.price.input;
+	c->price_cached = next.price.cached;
+	c->price_output = next.price.output;
+	return c->model;
+}
+
 static void read_tools(struct chat_config *c, const cJSON *v, struct arena *a)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(v, "tools");
@@ -198,7 +238,8 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 			       "AGENT --model MODEL'");
 	read_limits(c, v);
 	read_tools(c, v, a);
-	return read_url(c, v, a, e) || read_params(c, v, a, e) ||
+	return read_url(c, v, a, e) || read_fallbacks(c, s, v, a, e) ||
+			       read_params(c, v, a, e) ||
 			       permissions_read(&c->permissions, v, a, e) ||
 			       read_headers(c, v, s->home, a, e) ||
 			       mcp_servers_read(&c->servers, v, s, a, e) ||

@@ -4,6 +4,7 @@
 #include "ipc/start_message.h"
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
+#include "schema/price.h"
 #include "worker/driver/headers.h"
 #include "worker/driver/mcp_servers.h"
 #include "worker/driver/permission.h"
@@ -14,6 +15,7 @@
  *   "endpoint": "https://host/v1"     the base of an OpenAI-compatible server
  *   "api":      "chat" | "responses"  chat completions, or the Responses API
  *   "model":    "name"                overrides that of the agent
+ *   "fallback": ["name", …]           models that are asked if it hangs or fails
  *   "key_file": "name"                in credentials/, or an absolute path;
  *                                     only its owner may read it
  *   "key_env":  "NAME"                of the supervisor's environment
@@ -36,6 +38,14 @@ struct chat_limits {
 #undef LIMIT
 };
 
+/* A model, with its price and the source of its reasoning. */
+struct chat_model {
+	const char *name, *from;
+	struct model_price price;
+};
+
+#define CHAT_FALLBACKS 8
+
 struct chat_config {
 	const char *url;
 	const char *from; /* api, host and model: the source of reasoning */
@@ -53,12 +63,16 @@ struct chat_config {
 	bool ruled; /* the definition has permissions */
 	struct permissions permissions;
 	struct chat_limits limits;
+	struct chat_model fallbacks[CHAT_FALLBACKS];
+	int nfallbacks; /* not asked yet */
 	double price_input, price_cached, price_output, max_cost;
 };
 
 /* Everything except the key is in a. ERR_INVALID names the invalid member. */
 int chat_config_read(struct chat_config *c, const struct msg_start *s,
 		     struct arena *a, struct err *e);
+/* Continues with the next model: its name, or NULL if there is none. */
+const char *chat_config_fall_back(struct chat_config *c);
 void chat_config_clear(struct chat_config *c);
 
 #endif

@@ -102,7 +102,9 @@ static int request_with_retries(struct chat *x, const struct buf *body,
 
 		if (rc || try_once(x, body, r, e))
 			return rc > 0 ? 1 : -1;
-		if (r->outcome != CHAT_RETRY || i == max)
+		/* another model may answer sooner than one that hangs */
+		if (r->outcome != CHAT_RETRY || i == max ||
+		    (r->hung && x->config.nfallbacks > 0))
 			return 0;
 		ms = back_off(x, r, i);
 		if (repeat_request(x, r, i, ms, e) || run_wait(x->run, ms, e))
@@ -324,6 +326,27 @@ static int note_less(struct chat *x, struct err *e)
 	return 0;
 }
 
+/* 1: the next step asks another model; 0: there is none. */
+static int fall_back(struct chat *x, const struct chat_result *r, struct err *e)
+{
+	const char *from = x->config.model;
+	const char *to = chat_config_fall_back(&x->config);
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	int rc;
+
+	if (!to)
+		return 0;
+	x->no_encrypted = false;
+	x->refused_media = 0;
+	json_begin_object(&b);
+	json_put_text(&b, "fallback", to);
+	json_put_text(&b, "from", from);
+	json_put_text(&b, "why", r->why);
+	json_end_object(&b);
+	rc = transcript_add_body(&x->run->transcript, "status", &b, e);
+	return rc ? -1 : 1;
+}
+
 static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 {
 	struct buf body = BUF_MAX(REQUEST_MAX);
@@ -351,6 +374,11 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 					? REASON_login
 					: REASON_agent_refused,
 				"%s", r.why);
+	if (r.outcome == CHAT_RETRY) {
+		rc = fall_back(x, &r, e);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
 	if (r.outcome == CHAT_RETRY || r.outcome == CHAT_TOO_BIG)
 		return chat_end(x, REASON_server_failed, "%s", r.why);
 	rc = chat_answer_store(x, e);

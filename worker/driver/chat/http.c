@@ -248,7 +248,8 @@ static void classify_transfer(struct transfer *x, CURLcode how,
 				       how == CURLE_PEER_FAILED_VERIFICATION
 			       ? CHAT_REFUSED
 			       : CHAT_RETRY;
-	if (how == CURLE_OPERATION_TIMEDOUT)
+	out->hung = how == CURLE_OPERATION_TIMEDOUT;
+	if (out->hung)
 		snprintf(out->why, sizeof out->why,
 			 x->last ? "the server fell silent in its answer"
 				 : "the server did not answer in time");

@@ -22,6 +22,7 @@ struct chat_result {
 	enum chat_outcome outcome;
 	int64_t wait_ms; /* requested by the server */
 	long status;     /* of HTTP, 0: none came */
+	bool hung;       /* no byte for longer than allowed */
 	char why[400];   /* for users, without the key */
 };
 
