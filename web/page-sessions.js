@@ -63,7 +63,7 @@ function tree(agent, items) {
 async function openSession(box, agent, key, values) {
 	const path = `v1/sessions/${seg(agent)}/${seg(key)}`;
 	let session = await get(path).catch(error => { if (error.status === 404) return null; throw error; });
-	let run = null, closed = false, started = false;
+	let run = null, begun = null, closed = false, started = false;
 	const t = document.createElement('skep-transcript'), head = h('div.head'), bar = h('div.bar'), status = h('span.dim', {role: 'status'}), body = h('div', session ? t : empty('A new session', 'The first message creates it.'));
 	const text = h('textarea', {rows: 3, placeholder: 'Message to ' + agent + ' (Ctrl+Enter sends)', 'aria-label': 'Message'}), files = h('input', {type: 'file', multiple: true, 'aria-label': 'Attachments'});
 	const stopButton = act('Stop', async () => { if (run) { await post(`v1/runs/${seg(run)}/cancel`, {reason: 'stopped in the chat'}); return 'The run is being cancelled'; } }, {class: 'danger'});
@@ -98,8 +98,10 @@ async function openSession(box, agent, key, values) {
 		files.value = '';
 		await begin(made.id);
 	}
+	// The answer to a message and the host log both name a new run.
 	async function begin(id) {
-		run = id;
+		if (begun === id) return;
+		begun = run = id;
 		stopButton.hidden = false;
 		fill(status, 'working · ', h('a', {href: '#/run/' + seg(id)}, 'run'));
 		if (!started) { session = await waitForSession(); fill(body, t); showHead(); await startTranscript(id); }

@@ -7,8 +7,9 @@ await withBrowser(async (page, {requests}) => {
 	await signIn(page);
 	for (const hash of want.pages) {
 		await go(page, hash);
+		process.stdout.write(hash + '\n');
 		await has(page, want.marker);
-		for (const summary of await page.locator('details:not([open]) > summary').all()) await summary.click().catch(() => {});
+		for (const summary of await page.locator('details:not([open]) > summary').all()) await summary.click({timeout: 1000}).catch(() => {});
 		check(!await page.evaluate(() => window.hacked), 'a script ran on ' + hash);
 		check(await page.evaluate(() => !document.querySelector('main script, main iframe, main object, main embed, main form[action], main [onerror], main [onclick], main a[href^="javascript:"], main svg[onload]')), 'active content on ' + hash);
 	}

@@ -57,7 +57,7 @@ await withBrowser(async (page, {requests}) => {
 	await has(page, 'Hit in #');
 	await until(page, () => document.querySelector('mark')?.textContent === 'needle');
 	for (const [tab, words] of [['Timeline', 'step'], ['Cost', '$0.0012'], ['Files', ''], ['Attempts', 'Transitions'], ['Details', 'Sandbox and limits']]) {
-		await page.locator('.tabs a', {hasText: tab}).click();
+		await page.locator('.tabs').getByRole('link', {name: tab, exact: true}).click();
 		if (words) await has(page, words);
 	}
 	await page.locator('.tabs a', {hasText: 'Transcript'}).click();
@@ -141,7 +141,7 @@ await withBrowser(async (page, {requests}) => {
 	await go(page, '#/host');
 	await has(page, 'preforked workers');
 	for (const [tab, words] of [['Backups', 'No backup yet'], ['Audit log', 'login.code'], ['Log', ''], ['Logins', 'this browser']]) {
-		await page.locator('.tabs a', {hasText: tab}).click();
+		await page.locator('.tabs').getByRole('link', {name: tab, exact: true}).click();
 		if (words) await has(page, words);
 	}
 	await page.keyboard.press('?');
