@@ -4,6 +4,7 @@
 #include "lib/base/text.h"
 #include "lib/sandbox/spec.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -378,16 +379,13 @@ static bool is_free(const struct walk *w, const char *outer, const cJSON *v)
 	       cJSON_GetObjectItemCaseSensitive(w->stored, v->string);
 }
 
-static int check_object(const struct walk *w, const char *outer,
-			const cJSON *obj, struct err *e);
-
+/* Checks one member, and writes its path. 1: it has members to check. */
 static int check_member(const struct walk *w, const char *outer, const cJSON *v,
-			struct err *e)
+			char path[DEFINITION_PATH], struct err *e)
 {
 	const struct definition_member *m;
-	char path[DEFINITION_PATH];
 
-	text_printf(path, sizeof path, "%s%s%s", outer, *outer ? "." : "",
+	text_printf(path, DEFINITION_PATH, "%s%s%s", outer, *outer ? "." : "",
 		    v->string);
 	text_printf(w->where, DEFINITION_PATH, "%s", path);
 	m = definition_find(path, w->driver);
@@ -401,21 +399,42 @@ static int check_member(const struct walk *w, const char *outer, const cJSON *v,
 		return refuse_value(m, path, v, e);
 	if (!strcmp(path, "config") && !w->driver)
 		return 0;
-	return cJSON_IsObject(v) && has_inner(path, w->driver)
-		       ? check_object(w, path, v, e)
-		       : 0;
+	return cJSON_IsObject(v) && has_inner(path, w->driver);
 }
 
-/* At most as deep as the paths of the table. */
+#define DEPTH_MAX 16 /* of the paths of the table */
+
+/* The members of an object and of the objects in it. */
 static int check_object(const struct walk *w, const char *outer,
 			const cJSON *obj, struct err *e)
 {
-	const cJSON *v;
+	struct level {
+		const cJSON *next; /* member */
+		char path[DEFINITION_PATH];
+	} levels[DEPTH_MAX];
+	int n = 1;
 
-	cJSON_ArrayForEach(v, obj)
-	{
-		if (check_member(w, outer, v, e))
+	levels[0].next = obj->child;
+	text_printf(levels[0].path, DEFINITION_PATH, "%s", outer);
+	while (n > 0) {
+		struct level *l = &levels[n - 1];
+		const cJSON *v = l->next;
+		char path[DEFINITION_PATH];
+		int inner = v ? check_member(w, l->path, v, path, e) : 0;
+
+		if (inner < 0)
 			return -1;
+		if (!v) {
+			n--;
+			continue;
+		}
+		l->next = v->next;
+		if (inner) {
+			assert(n < DEPTH_MAX);
+			levels[n].next = v->child;
+			text_printf(levels[n++].path, DEFINITION_PATH, "%s",
+				    path);
+		}
 	}
 	return 0;
 }

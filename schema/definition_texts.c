@@ -3,6 +3,7 @@
 
 #include "lib/base/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *name_of(const struct definition_member *m)
@@ -118,8 +119,6 @@ static void put_type(struct buf *out, const struct definition_member *m)
 	}
 }
 
-static void put_members(struct buf *out, const char *path);
-
 static bool has_members(const char *path)
 {
 	for (const struct definition_member *m = definition_members; m->path;
@@ -129,8 +128,8 @@ static bool has_members(const char *path)
 	return false;
 }
 
-/* As deep as the paths of the table. */
-static void put_member(struct buf *out, const struct definition_member *m)
+/* Begins the object of a member. */
+static void begin_member(struct buf *out, const struct definition_member *m)
 {
 	bool any = !strcmp(name_of(m), "*");
 
@@ -139,29 +138,77 @@ static void put_member(struct buf *out, const struct definition_member *m)
 	if (m->kind == DEFINITION_bool && *m->other)
 		json_put_bool(out, "default", !strcmp(m->other, "true"));
 	json_put_text(out, "description", m->help);
-	if (has_members(m->path))
-		put_members(out, m->path);
-	json_end_object(out);
 }
 
-static void put_members(struct buf *out, const char *path)
+/* The members below a path: those of the table, or any name (PATH.*). */
+struct level {
+	const char *path;
+	const struct definition_member *next;
+	bool has_any_name;
+};
+
+static void begin_level(struct buf *out, struct level *l, const char *path)
 {
 	char any[DEFINITION_PATH];
 
 	text_printf(any, sizeof any, "%s.*", path);
+	*l = (struct level){path, definition_members, false};
 	for (const struct definition_member *m = definition_members; m->path;
 	     m++)
-		if (!strcmp(m->path, any)) {
-			put_member(out, m);
-			return;
-		}
-	json_put_object(out, "properties");
-	for (const struct definition_member *m = definition_members; m->path;
-	     m++)
-		if (definition_is_inside(m, path) && !is_repeated(m))
-			put_member(out, m);
+		if (!strcmp(m->path, any))
+			*l = (struct level){path, m, true};
+	if (!l->has_any_name)
+		json_put_object(out, "properties");
+}
+
+static const struct definition_member *next_member(struct level *l)
+{
+	const struct definition_member *m = l->next;
+
+	if (l->has_any_name) {
+		l->next = NULL;
+		return m;
+	}
+	while (m->path && (!definition_is_inside(m, l->path) || is_repeated(m)))
+		m++;
+	if (!m->path)
+		return NULL;
+	l->next = m + 1;
+	return m;
+}
+
+static void end_level(struct buf *out, const struct level *l)
+{
+	if (l->has_any_name)
+		return;
 	json_end_object(out);
 	json_put_bool(out, "additionalProperties", false);
+}
+
+#define DEPTH_MAX 16 /* of the paths of the table */
+
+static void put_members(struct buf *out, const char *path)
+{
+	struct level levels[DEPTH_MAX];
+	int n = 1;
+
+	begin_level(out, &levels[0], path);
+	while (n > 0) {
+		const struct definition_member *m = next_member(&levels[n - 1]);
+
+		if (m) {
+			begin_member(out, m);
+			if (has_members(m->path)) {
+				assert(n < DEPTH_MAX);
+				begin_level(out, &levels[n++], m->path);
+				continue;
+			}
+		} else {
+			end_level(out, &levels[--n]);
+		}
+		if (m || n > 0)
+			json_end_object(out); /* of the member */
+	}
 }
 
 void definition_schema(struct buf *out)

@@ -171,7 +171,8 @@ static void write_principal(struct api_request *q, struct buf *out)
 	json_begin_array(&scopes);
 	for (int s = HTTP_SCOPE_READ; s < HTTP_SCOPES; s++)
 		if ((unsigned)q->limit & 1u << s)
-			json_add_text(&scopes, http_scope_name(s));
+			json_add_text(&scopes,
+				      http_scope_name((enum http_scope)s));
 	json_end_array(&scopes);
 	row.scopes = scopes.p;
 	json_add_shape(out, &login_item_shape, &row);

@@ -132,6 +132,8 @@ def seeds():
     yield "POST", "/v1/logins/codes", {"name": "n", "scopes": ["read"],
                                        "lifetime_ms": 5}
     yield "POST", "/v1/tokens", {"name": "t", "scopes": ["read", "run"]}
+    yield "POST", "/v1/experiments/exp_%s/pick" % ("0" * 26), {
+        "trial": 1, "strategy": "ours", "ours": ["a"], "theirs": ["b"]}
     yield "POST", "/v1/experiments", {
         "agent": "late", "from": "main@s", "check": "true", "runs": 2, "seed": 3,
         "keep": True, "variants": [

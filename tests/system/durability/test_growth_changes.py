@@ -166,7 +166,8 @@ REFUSED = {"POST /v1/agents/{name}/move": 404, "POST /v1/agents/{name}/restore":
            "POST /v1/experiments/{id}/pick": 404,
            "POST /v1/experiments/{id}/drop": 404,
            "POST /v1/experiments/{id}/resume": 404,
-           "POST /v1/experiments/{id}/extend": 404}
+           "POST /v1/experiments/{id}/extend": 404,
+           "POST /openai/v1/responses/{id}/cancel": 404}
 LEFT_OUT = {"POST /v1/stop"}
 # These delete in several turns of the loop, of 4 to 5 ms each; of one request,
 # more than one turn may be counted.
