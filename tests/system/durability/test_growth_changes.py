@@ -145,7 +145,7 @@ REQUESTS = {
     "POST /openai/v1/responses": lambda k: ("/openai/v1/responses", {
         "model": "agent1", "input": "x", "background": True}),
     "POST /openai/v1/responses/{id}/cancel": lambda k: (
-        "/openai/v1/responses/%s/cancel" % row("resp", k), None),
+        "/openai/v1/responses/%s/cancel" % row("resp", 1 + k), None),
     "DELETE /v1/channels/{name}": lambda k: ("/v1/channels/web%d" % (2 + k), None),
 }
 
@@ -166,8 +166,7 @@ REFUSED = {"POST /v1/agents/{name}/move": 404, "POST /v1/agents/{name}/restore":
            "POST /v1/experiments/{id}/pick": 404,
            "POST /v1/experiments/{id}/drop": 404,
            "POST /v1/experiments/{id}/resume": 404,
-           "POST /v1/experiments/{id}/extend": 404,
-           "POST /openai/v1/responses/{id}/cancel": 404}
+           "POST /v1/experiments/{id}/extend": 404}
 LEFT_OUT = {"POST /v1/stop"}
 # These delete in several turns of the loop, of 4 to 5 ms each; of one request,
 # more than one turn may be counted.
