@@ -57,9 +57,10 @@ bool acp_preset_is_here(int i)
 	char word[64];
 
 	if (strncmp(p->command, "npx ", 4) == 0)
-		return program_in_path(p->name) && program_in_path("npx");
+		return program_in_path(p->name, NULL) &&
+		       program_in_path("npx", NULL);
 	text_printf(word, sizeof word, "%.*s", (int)n, p->command);
-	return program_in_path(word);
+	return program_in_path(word, NULL);
 }
 
 /* Splits a text into words and adds a prefix to each. */

@@ -102,19 +102,22 @@ const char *agent_command_word(struct cli *cli, const struct agent_row *row,
 static int check_program(struct cli *cli, const struct agent_row *row,
 			 const cJSON *def, struct err *e)
 {
-	const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(
-		json_member(json_member(def, "config"), "command"), 0));
+	const cJSON *config = json_member(def, "config");
+	const char *name = cJSON_GetStringValue(
+		cJSON_GetArrayItem(json_member(config, "command"), 0));
+	const char *list = json_text(json_member(config, "env"), "PATH", NULL);
 	const char *dir = json_text(def, "path", NULL);
 
 	if (!name)
 		return 0;
 	if (!strchr(name, '/')) {
-		if (program_in_path(name))
+		if (program_in_path(name, list))
 			return 0;
 		return err_set(e, ERR_NOTFOUND,
-			       "there is no program '%s' in PATH; install it, "
+			       "there is no program '%s' in %s; install it, "
 			       "or use --force if it will be installed later",
-			       quoted(name).text);
+			       quoted(name).text,
+			       list ? "the PATH of config.env" : "PATH");
 	}
 	/* the files of a namespace, and of a new workspace, come later */
 	if (name[0] != '/' && (!dir || strcmp(row->workspace, "disk") != 0))

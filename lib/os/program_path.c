@@ -32,9 +32,9 @@ bool program_is_file(const char *path)
 	       access(path, X_OK) == 0;
 }
 
-bool program_in_path(const char *name)
+bool program_in_path(const char *name, const char *list)
 {
-	const char *at = getenv("PATH");
+	const char *at = list ? list : getenv("PATH");
 	char path[PATH_MAX];
 
 	for (; at && *at; at += *at == ':') {

@@ -12,9 +12,9 @@ struct program_path {
 
 struct program_path program_path(const char *name);
 
-/* Whether the file is an executable one; whether PATH has a program with this
- * name. */
+/* Whether the file is an executable one; whether the directories of a list as in
+ * PATH (NULL: PATH itself) have a program with this name. */
 bool program_is_file(const char *path);
-bool program_in_path(const char *name);
+bool program_in_path(const char *name, const char *list);
 
 #endif

@@ -29,7 +29,7 @@ def steps(home, name, code=0):
 
 def test_a_preset_is_a_whole_definition_that_can_be_changed(home):
     for name in PRESETS:
-        home.skep("agent", "add", name, "--preset", name)
+        home.skep("agent", "add", name, "--preset", name, "--force")
         a = home.skep("--json", "agent", "show", name).json
         spec = a["spec"] if isinstance(a["spec"], dict) else json.loads(a["spec"])
         assert a["driver"] == "acp" and spec["preset"] == name, a
@@ -41,7 +41,7 @@ def test_a_preset_is_a_whole_definition_that_can_be_changed(home):
             assert p.stat().st_mode & 0o077 == 0, "made, for its owner: %s" % p
             assert p.is_dir() or p.read_text() == "{}\n", p
     home.skep("agent", "add", "mine", "--preset", "gemini", "--set",
-              'config={"mode":"plan"}', "--", "other", "--acp")
+              'config={"mode":"plan"}', "--force", "--", "other", "--acp")
     spec = json.loads(home.skep("--json", "agent", "show", "mine").out)["spec"]
     spec = spec if isinstance(spec, dict) else json.loads(spec)
     assert spec["config"]["command"] == ["other", "--acp"], spec
@@ -109,8 +109,8 @@ def test_the_codex_preset_starts_commands_without_its_own_sandbox(home):
     for name, env, want in (("c1", {}, "agent-full-access"),
                             ("c2", {"INITIAL_AGENT_MODE": "read-only"},
                              "read-only")):
-        home.skep("agent", "add", name, "--preset", "codex", "--set",
-                  "config=" + json.dumps({"env": dict(env, OTHER="x")}))
+        home.skep("agent", "add", name, "--preset", "codex", "--force",
+                  "--set", "config=" + json.dumps({"env": dict(env, OTHER="x")}))
         spec = home.skep("--json", "agent", "show", name).json["spec"]
         spec = spec if isinstance(spec, dict) else json.loads(spec)
         assert spec["config"]["env"] == {"INITIAL_AGENT_MODE": want,
@@ -118,8 +118,10 @@ def test_the_codex_preset_starts_commands_without_its_own_sandbox(home):
 
 
 def test_what_is_missing_is_said_plainly(home):
-    home.skep("agent", "add", "none", "--preset", "goose", "--",
-              "no-such-program")
+    missing = ("agent", "add", "none", "--preset", "goose")
+    why = home.refused(66, *missing, "--", "no-such-program")
+    assert "'no-such-program' in PATH" in why and "--force" in why, why
+    home.skep(*missing, "--force", "--", "no-such-program")
     got, err = steps(home, "none", code=1)
     assert got[-1][1] == "failed" and "no-such-program" in got[-1][2], got
     assert "goose configure" in err, err
@@ -174,11 +176,13 @@ def test_it_is_tried_in_the_sandbox_that_runs_have(home):
 def test_a_node_that_is_too_old_or_missing_is_named(home):
     programs = home.dir / "programs"
     programs.mkdir()
+    add = ("agent", "add", "g", "--preset", "gemini", "--set", "config=" +
+           json.dumps({"env": {"PATH": str(programs)}}),
+           "--set", "paths=" + json.dumps({"write": [str(home.dir)]}))
+    assert "the PATH of config.env" in home.refused(66, *add)
     (programs / "gemini").write_text("#!/bin/sh\nexit 3\n")
     (programs / "gemini").chmod(0o755)
-    home.skep("agent", "add", "g", "--preset", "gemini", "--set", "config=" +
-              json.dumps({"env": {"PATH": str(programs)}}),
-              "--set", "paths=" + json.dumps({"write": [str(home.dir)]}))
+    home.skep(*add)
     for version, good in (("v18.20.0", False), ("v20.1.0", True),
                           ("nonsense", False)):
         (programs / "node").write_text("#!/bin/sh\necho %s\n" % version)
