@@ -16,9 +16,11 @@ const struct definition_member definition_members[] = {
 	{path,  drivers, DEFINITION_##kind, min, (double)(max), words, \
 	 other, help},
 #define DEFINITION_NEED(driver, path, other, how)
+#define DEFINITION_FORMER(path, word, instead)
 #include "schema/definition.def"
 #undef DEFINITION
 #undef DEFINITION_NEED
+#undef DEFINITION_FORMER
 	{NULL, NULL, DEFINITION_any, 0, 0, NULL, NULL, NULL},
 };
 
@@ -27,9 +29,23 @@ static const struct need {
 } needs[] = {
 #define DEFINITION(path, drivers, kind, min, max, words, other, help)
 #define DEFINITION_NEED(driver, path, other, how) {driver, path, other, how},
+#define DEFINITION_FORMER(path, word, instead)
 #include "schema/definition.def"
 #undef DEFINITION
 #undef DEFINITION_NEED
+#undef DEFINITION_FORMER
+};
+
+static const struct former {
+	const char *path, *word, *instead;
+} formers[] = {
+#define DEFINITION(path, drivers, kind, min, max, words, other, help)
+#define DEFINITION_NEED(driver, path, other, how)
+#define DEFINITION_FORMER(path, word, instead) {path, word, instead},
+#include "schema/definition.def"
+#undef DEFINITION
+#undef DEFINITION_NEED
+#undef DEFINITION_FORMER
 };
 
 bool definition_applies(const struct definition_member *m, const char *driver)
@@ -263,6 +279,14 @@ static void add_given(struct buf *b, const cJSON *v)
 	buf_fini(&text);
 }
 
+static void add_former(struct buf *b, const char *path, const cJSON *v)
+{
+	for (size_t i = 0; i < sizeof formers / sizeof *formers; i++)
+		if (fits(formers[i].path, path) && cJSON_IsString(v) &&
+		    !strcmp(formers[i].word, v->valuestring))
+			buf_addf(b, " (%s)", formers[i].instead);
+}
+
 static int refuse_value(const struct definition_member *m, const char *path,
 			const cJSON *v, struct err *e)
 {
@@ -280,6 +304,7 @@ static int refuse_value(const struct definition_member *m, const char *path,
 		buf_adds(&text, "; it must be ");
 	}
 	definition_add_kind(&text, m);
+	add_former(&text, path, v);
 	err_set(e, ERR_INVALID, "%s", text.p);
 	buf_fini(&text);
 	return -1;

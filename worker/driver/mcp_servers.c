@@ -50,12 +50,6 @@ static int check_type(const cJSON *v, struct err *e)
 
 	if (!type || (word && !strcmp(word, has_url ? "http" : "stdio")))
 		return 0;
-	if (word && !strcmp(word, "sse"))
-		return err_set(e, ERR_INVALID,
-			       "the transport sse was replaced by "
-			       "streamable HTTP; use \"type\": \"http\" if "
-			       "the server supports it, or a command that "
-			       "connects to it, such as npx mcp-remote URL");
 	return err_set(e, ERR_INVALID,
 		       "type must be \"http\" with a url, or "
 		       "\"stdio\" with a command");

@@ -7,7 +7,7 @@ import shutil
 import lib
 from chat_mock import Mock, calls, text
 from npm_lib import packages
-from skepd_lib import finish
+from skepd_lib import Host, Refused, finish
 from test_chat import chat, parts, run
 
 SERVER = pathlib.Path(__file__).resolve().parents[1] / "support" / "mcp_http_server.mjs"
@@ -151,8 +151,16 @@ def test_a_cancel_ends_a_call(home):
 
 def test_the_former_transport_is_named(home):
     m = Mock(home, text("done"))
-    for server, why in (({"url": "http://x", "type": "sse"}, "mcp-remote"),
-                        ({"url": "http://x", "type": "stdio"}, "type must be"),
+    home.host = Host(home).start()
+    try:
+        chat(home, m, config={"mcp_servers": {
+            "s": {"url": "http://x", "type": "sse"}}})
+        raise AssertionError("the transport sse was accepted")
+    except Refused as e:
+        why = e.body["detail"]
+        assert e.status == 422 and "mcp_servers.s.type" in why, e
+        assert "streamable HTTP" in why and "npx mcp-remote URL" in why, e
+    for server, why in (({"url": "http://x", "type": "stdio"}, "type must be"),
                         ({"command": ["x"], "type": "http"}, "type must be")):
         d = chat(home, m, config={"mcp_servers": {"s": server}})
         row = run(d)
