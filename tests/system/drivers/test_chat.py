@@ -431,7 +431,9 @@ def test_an_agent_is_made_from_the_command_line(home):
     assert run(d, agent="c")["state"] == "succeeded"
     body = m.asked[0][2]
     assert body["model"] == "m1" and body["messages"][0]["content"] == "Be kind."
-    home.skep("agent", "add", "e", "--driver", "chat", "--model", "m")
+    without = ("agent", "add", "e", "--driver", "chat", "--model", "m")
+    assert "--endpoint URL" in home.refused(65, *without)
+    home.skep(*without, "--force")
     row = run(d, agent="e")
     assert row["reason"] == "bad_config" and "endpoint" in row["detail"], row
     finish(d)

@@ -40,11 +40,15 @@ def test_headers_come_from_credentials_and_the_environment(home):
     for bad, why in (({"X y": "a"}, "valid header name"),
                      ({"X": "a\r\nY: b"}, "control character"),
                      ({"X": {"env": "NO_SUCH"}}, "NO_SUCH"),
-                     ({"X": {"file": "a", "env": "b"}}, "a value must be"),
-                     ({"X": 1}, "a value must be")):
+                     ({"X": {"file": "a", "env": "b"}}, "a value must be")):
         d.agent("b", "chat", {"endpoint": m.url, "headers": bad}, model="m")
         row = run(d, agent="b")
         assert row["reason"] == "bad_config" and why in row["detail"], row
+    try:
+        d.agent("b", "chat", {"endpoint": m.url, "headers": {"X": 1}}, model="m")
+        raise AssertionError("a number was accepted as a header")
+    except Refused as e:
+        assert e.status == 422 and "config.headers must be" in e.body["detail"], e
     finish(d)
     for path in [p for p in home.dir.rglob("*") if p.is_file()]:
         if path.parent.name != "credentials":

@@ -548,9 +548,9 @@ def test_a_definition_that_is_wrong_is_refused(home):
                        ('limits={"memory":"much"}', "limits.memory"),
                        ('paths={"read":["x"]}', "paths.read")):
         assert word in home.refused(65, "agent", "add", "a", "--driver", "exec",
-                                    "--set", pair)
+                                    "--set", pair, "--", "true")
     home.skep("agent", "add", "a", "--driver", "exec", "--set",
-              "sandbox=required", "--set", "network=none")
+              "sandbox=required", "--set", "network=none", "--", "true")
     shown = home.skep("agent", "show", "a", "--json").out
     assert "required" in shown and "none" in shown
 

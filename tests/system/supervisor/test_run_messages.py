@@ -107,7 +107,7 @@ def test_a_definition_decides_whether_runs_receive(home):
         h.agent("a", "chat", {"endpoint": m.url}, receive=1)
         raise AssertionError("receive: 1 was accepted")
     except Refused as e:
-        assert "receive must be true or false" in str(e), e
+        assert "receive is 1; it must be true or false" in str(e), e
     finish(h)
 
 
