@@ -17,11 +17,39 @@ static bool has_noun(const struct command *c, const char *noun)
 		    : !strchr(c->name, ' ');
 }
 
+/* What users of similar programs type, and our command. */
+static const char *const other_words[][2] = {
+	{"start", "up"},
+	{"stop", "down"},
+	{"kill", "cancel"},
+	{"abort", "cancel"},
+	{"list", "ps"},
+	{"ls", "ps"},
+	{"delete", "agent rm"},
+	{"rm", "agent rm"},
+	{"create", "agent add"},
+	{"add", "agent add"},
+	{"exec", "run"},
+	{"info", "status"},
+	{"inspect", "show"},
+	{"tail", "logs --follow"},
+	{"attach", "logs --follow"},
+	{"dashboard", "ui"},
+	{"web", "ui"},
+	{"login", "ui"},
+	{"setup", "init"},
+	{"models", "agent ls"},
+};
+
 static const char *near_command(const char *noun, const char *word)
 {
 	size_t n = noun ? strlen(noun) + 1 : 0;
 	struct suggestion near;
 
+	for (size_t i = 0;
+	     !noun && i < sizeof other_words / sizeof *other_words; i++)
+		if (strcmp(other_words[i][0], word) == 0)
+			return other_words[i][1];
 	suggest_begin(&near, word);
 	for (int i = 0; commands[i]; i++)
 		if (has_noun(commands[i], noun))

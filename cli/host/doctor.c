@@ -158,7 +158,7 @@ static void print_findings(const struct doctor_command *p)
 		output_label(o, style_of(s), f->severity, "%s: %s", f->subject,
 			     f->what);
 		output_note(o, "    why: %s", f->why);
-		output_note(o, "    %s: %s", f->fixable ? "--fix" : "you",
+		output_note(o, "    %s: %s", f->fixable ? "--fix" : "fix",
 			    f->fix);
 		if (f->fixed)
 			output_note(o, "    fixed: %s", f->fixed);

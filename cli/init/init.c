@@ -407,10 +407,7 @@ static void list_next(struct cli *cli, const struct setup *s,
 		next[1] = "skep agent add helper --driver chat --endpoint URL "
 			  "--model MODEL";
 	if (s->listen)
-		next[2] = arena_printf(&cli->arena,
-				       "skep token add browser --scope admin   "
-				       "# then open http://%s/",
-				       s->listen);
+		next[2] = "skep ui   # opens the dashboard";
 	else
 		next[2] = arena_printf(&cli->arena, "skep chat %s", name);
 }

@@ -92,45 +92,20 @@ static void put_policies(struct cli *cli, struct buf *b,
 	json_put_int(b, "jitter_ms", cli_number(cli, "jitter", row->jitter_ms));
 }
 
-static const char *action_of(struct cli *cli, const struct schedule_row *row)
-{
-	if (cli_option(cli, "flow"))
-		return "flow";
-	if (cli_flag(cli, "task") || cli_option(cli, "deliver-to"))
-		return "task";
-	return row->action;
-}
-
 static int put_work(struct cli *cli, struct buf *b,
 		    const struct schedule_row *row, struct err *e)
 {
-	const char *action = action_of(cli, row), *prompt, *input;
-	bool flow = !strcmp(action, "flow");
+	const char *prompt;
 
-	if (read_prompt(cli, flow ? NULL : row->prompt, &prompt, e))
+	if (read_prompt(cli, row->prompt, &prompt, e))
 		return -1;
-	json_put_text(b, "action", action);
-	json_put_text(b, "agent",
-		      text_or(cli, "agent", flow ? NULL : row->agent));
+	json_put_text(b, "agent", text_or(cli, "agent", row->agent));
 	json_put_text(b, "prompt", prompt);
 	json_put_text(b, "session", text_or(cli, "session", row->session));
 	json_put_text(b, "workspace",
 		      text_or(cli, "workspace", row->workspace));
 	json_put_opt(b, "timeout_ms",
 		     cli_number(cli, "timeout", row->timeout_ms));
-	json_put_text(b, "flow", flow ? text_or(cli, "flow", row->flow) : NULL);
-	json_put_text(b, "deliver_to",
-		      text_or(cli, "deliver-to", row->deliver_to));
-	input = flow ? text_or(cli, "input", row->input) : NULL;
-	if (input) {
-		cJSON *v = json_parse_object("--input", input, strlen(input),
-					     e);
-
-		if (!v)
-			return -1;
-		cJSON_Delete(v);
-		json_put_raw(b, "input", input);
-	}
 	return 0;
 }
 
@@ -220,7 +195,7 @@ static int schedule_set(struct cli *cli, struct err *e)
 	       "day of week), or @hourly, @daily, @weekly, @monthly, "         \
 	       "@yearly"),                                                     \
 		OPTION(MILLIS, 0, "every", "TIME",                             \
-		       "fire in this distance, from --start or now on"),       \
+		       "fire at this interval, starting at --start or now"),   \
 		OPTION(TEXT, 0, "at", "WHEN",                                  \
 		       "fire once, for example at 2026-12-24T18:00"),          \
 		OPTION(TEXT, 'z', "zone", "ZONE",                              \
@@ -258,14 +233,14 @@ const struct command cmd_schedule_add = {
 	.name = "schedule add",
 	.args = "SCHEDULE",
 	.help = "create a schedule that starts runs at points in time",
-	.about = "A schedule fires by cron fields, in a fixed distance, or "
+	.about = "A schedule fires by cron fields, at a fixed interval, or "
 		 "once. A point in time at which it fires is a slot. Each slot "
 		 "fires at most once, even if skepd is killed.\n"
 		 "\n"
 		 "When clocks are put forward, a cron time that does not exist "
 		 "moves with them: 02:30 becomes 03:30. When they are put "
 		 "back, a time that exists twice counts the first time. If the "
-		 "hour is '*', the expression means a distance in time and is "
+		 "hour is '*', the expression means an interval and is "
 		 "not adjusted.\n"
 		 "\n"
 		 "Examples:\n"

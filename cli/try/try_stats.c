@@ -135,7 +135,7 @@ static void print_pairs(struct cli *cli, const struct try_variant *v, int n)
 	struct table *t;
 
 	output_note(&cli->out, " ");
-	output_note(&cli->out, "probability that two variants do not differ "
+	output_note(&cli->out, "p-values of the differences between variants "
 			       "(permutation test):");
 	t = table_new(&cli->out, &pair_view_shape,
 		      "variant other time tokens cost files passed");

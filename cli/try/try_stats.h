@@ -6,7 +6,7 @@
 
 /*
  * The results of an experiment by variant: medians with their spread, and the
- * probability that two variants do not differ. Only trials that succeeded count
+ * p-values of the differences between variants. Only trials that succeeded count
  * for times, tokens, costs and files.
  */
 enum try_metric {

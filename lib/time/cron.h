@@ -18,7 +18,7 @@
  * Times that do not exist, since clocks are put forward, are read with the offset
  * before that: 02:30 becomes 03:30. Times that exist twice, since clocks are put
  * back, count the first time. Both as in RFC 5545. An expression with every hour
- * means a distance in time: times that do not exist are left out, and times that
+ * means an interval: times that do not exist are left out, and times that
  * exist twice count twice.
  */
 struct cron {

@@ -1,6 +1,8 @@
 /* Budgets that are exhausted, or limit nothing. */
 #include "ops/doctor/doctor.h"
 
+#include <string.h>
+
 #include "lib/base/clock.h"
 #include "schema/control/budget.h"
 
@@ -25,7 +27,8 @@ static void check_budget(void *arg, const struct budget_item *item)
 			      "it counts runs of %s %s, which does not exist",
 			      item->agent ? "agent" : "channel",
 			      item->agent ? item->agent : item->channel);
-	if (item->used < item->hard)
+	/* Of a run, it limits only that run. */
+	if (item->used < item->hard || strcmp(item->per, "run") == 0)
 		return;
 	budget_text(item->unit, item->used, used, sizeof used);
 	budget_text(item->unit, item->hard, hard, sizeof hard);

@@ -98,12 +98,12 @@ static int check_times(const struct schedule_row *row, struct err *e)
 
 	if (kinds != 1)
 		return err_set(e, ERR_INVALID,
-			       "a schedule has exactly one of cron, every and "
-			       "at; %d are given",
+			       "give one of cron, every and at; %d are "
+			       "given",
 			       kinds);
 	if (row->every_ms != OPT_NONE && row->every_ms < 1000)
 		return err_set(e, ERR_INVALID,
-			       "every: the shortest distance is one second");
+			       "every: the shortest interval is one second");
 	if (row->jitter_ms < 0 || row->jitter_ms > SCHEDULE_JITTER_MAX)
 		return err_set(e, ERR_INVALID, "jitter: at most one day");
 	if (row->starts_at != OPT_NONE && row->ends_at != OPT_NONE &&
@@ -166,27 +166,9 @@ static int check_policies(const struct schedule_row *row, struct err *e)
 
 static int check_action(const struct schedule_row *row, struct err *e)
 {
-	bool flow = !strcmp(row->action, "flow");
-
-	if (strcmp(row->action, "run") != 0)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "a schedule can start only runs; this version "
-			       "of skep has no %ss",
-			       row->action);
-	if (flow && (!row->flow || row->agent || row->prompt))
-		return err_set(e, ERR_INVALID,
-			       "a schedule of a flow names the flow, and has "
-			       "neither agent nor prompt");
-	if (!flow && (row->flow || row->input))
-		return err_set(e, ERR_INVALID,
-			       "flow and input belong to action = flow");
-	if (!flow && (!row->agent || !row->prompt))
-		return err_set(e, ERR_INVALID,
-			       "a schedule of a %s needs an agent and a prompt",
-			       row->action);
-	if (row->deliver_to && strcmp(row->action, "task") != 0)
-		return err_set(e, ERR_INVALID,
-			       "deliver_to belongs to action = task");
+	if (!row->agent || !row->prompt)
+		return err_set(e, ERR_INVALID, "%s is missing",
+			       row->agent ? "prompt" : "agent");
 	if (row->prompt && strlen(row->prompt) > PROMPT_MAX)
 		return err_set(e, ERR_INVALID, "prompt: at most %u bytes",
 			       PROMPT_MAX);

@@ -72,15 +72,12 @@ void route_schedule_put(struct api_request *q, const struct schedule_body *body)
 		.missed = body->missed,
 		.window_ms = body->window_ms,
 		.overlap = body->overlap,
-		.action = body->action,
+		.action = "run",
 		.agent = body->agent,
 		.prompt = body->prompt,
 		.session = body->session,
 		.workspace = body->workspace,
 		.timeout_ms = body->timeout_ms,
-		.flow = body->flow,
-		.input = body->input,
-		.deliver_to = body->deliver_to,
 		.is_paused = body->paused,
 	};
 	struct err e = {0};

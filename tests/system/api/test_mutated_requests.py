@@ -132,10 +132,6 @@ def seeds():
     yield "POST", "/v1/logins/codes", {"name": "n", "scopes": ["read"],
                                        "lifetime_ms": 5}
     yield "POST", "/v1/tokens", {"name": "t", "scopes": ["read", "run"]}
-    yield "PUT", "/v1/schedules/s", {
-        "cron": "0 9 * * *", "zone": "Europe/Berlin", "agent": "late",
-        "prompt": "x", "input": {"a": [1, {"b": None}]}, "missed": "skip",
-        "overlap": "queue"}
     yield "POST", "/v1/experiments/exp_%s/pick" % ("0" * 26), {
         "trial": 1, "strategy": "ours", "ours": ["a"], "theirs": ["b"]}
     yield "POST", "/v1/experiments", {
