@@ -85,10 +85,9 @@ static int search_log(struct cli *cli, struct err *e)
 		.since = ago(cli, "since"),
 		.until = ago(cli, "until"),
 	};
-	/* before the search: no line is missed in between */
-	struct log_follow *w = log_follow_new(dir.text);
+	struct log_follow *w = NULL;
 	struct line_count count = {.cli = cli};
-	int rc = log_search(dir.text, &f, cli_number(cli, "limit", LINES),
+	int rc = log_search(dir.text, &f, cli_number(cli, "limit", LINES), &w,
 			    count_line, &count, e);
 
 	if (rc == 0)

@@ -11,15 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* --- the files ------------------------------------------------------------ */
 
+#define BEGINNING 256
+
+/* Inodes do not identify a file: a copy has another one, and file systems reuse
+ * them at once. Its beginning does, since lines have times. */
 struct log_file {
 	char name[NAME_MAX + 1]; /* without the number */
 	int number;              /* of a rotated file; 0: the current one */
 	int64_t mtime_ms;
-	off_t offset; /* of a follower: read up to here */
+	off_t size, offset; /* offset: read up to here */
 	ino_t inode;
+	char beginning[BEGINNING];
+	size_t nbeginning;
+	FILE *in;
 };
 
 struct log_files {
@@ -44,6 +52,13 @@ static int rotation_number(const char *name, size_t *n)
 	return (int)number;
 }
 
+static void read_beginning(struct log_file *f)
+{
+	ssize_t n = pread(fileno(f->in), f->beginning, BEGINNING, 0);
+
+	f->nbeginning = n > 0 ? (size_t)n : 0;
+}
+
 static void add_file(struct log_files *f, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -51,19 +66,27 @@ static void add_file(struct log_files *f, const char *dir, const char *name)
 	struct stat st;
 	size_t n = 0;
 	int number = rotation_number(name, &n);
+	FILE *in;
 
 	text_printf(path, sizeof path, "%s/%s", dir, name);
-	if (number < 0 || stat(path, &st) || !S_ISREG(st.st_mode))
+	in = number < 0 ? NULL : fopen(path, "re");
+	if (!in)
 		return;
+	if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode)) {
+		fclose(in);
+		return;
+	}
 	f->all = realloc(f->all, (f->n + 1) * sizeof *f->all);
 	if (!f->all)
 		abort();
 	file = &f->all[f->n++];
 	*file = (struct log_file){.number = number,
 				  .mtime_ms = (int64_t)st.st_mtime * 1000,
-				  .offset = st.st_size,
-				  .inode = st.st_ino};
+				  .size = st.st_size,
+				  .inode = st.st_ino,
+				  .in = in};
 	memcpy(file->name, name, n);
+	read_beginning(file);
 }
 
 /* The files of a log, oldest first. */
@@ -89,36 +112,31 @@ static void list_files(struct log_files *f, const char *dir)
 		qsort(f->all, f->n, sizeof *f->all, compare_files);
 }
 
-static FILE *open_file(const char *dir, const struct log_file *f)
+static void close_files(struct log_files *f)
 {
-	char path[PATH_MAX], number[16] = "";
-
-	if (f->number)
-		text_printf(number, sizeof number, ".%d", f->number);
-	text_printf(path, sizeof path, "%s/%s%s", dir, f->name, number);
-	return fopen(path, "re");
+	for (size_t i = 0; i < f->n; i++)
+		if (f->all[i].in)
+			fclose(f->all[i].in);
+	free(f->all);
+	*f = (struct log_files){0};
 }
 
 /* --- lines ---------------------------------------------------------------- */
 
 /* Calls fn for the matching lines from f->offset on; only whole lines move the
  * offset. */
-static int read_lines(const char *dir, struct log_file *f,
-		      const struct log_filter *filter, int64_t *at,
-		      log_consumer *fn, void *arg, struct err *e)
+static int read_lines(struct log_file *f, const struct log_filter *filter,
+		      int64_t *at, log_consumer *fn, void *arg, struct err *e)
 {
-	FILE *in = open_file(dir, f);
 	char *text = NULL;
 	size_t cap = 0;
 	struct arena a = {0};
 	ssize_t n;
 	int rc = 0;
 
-	if (!in)
-		return 0; /* it was rotated away */
-	if (f->offset && fseeko(in, f->offset, SEEK_SET))
+	if (fseeko(f->in, f->offset, SEEK_SET))
 		rc = err_errno_set(e, "%s", f->name);
-	while (rc == 0 && (n = getline(&text, &cap, in)) > 0) {
+	while (rc == 0 && (n = getline(&text, &cap, f->in)) > 0) {
 		struct log_line line;
 
 		if (text[n - 1] != '\n' && f->number == 0)
@@ -134,7 +152,6 @@ static int read_lines(const char *dir, struct log_file *f,
 	}
 	free(text);
 	arena_fini(&a);
-	fclose(in);
 	return rc;
 }
 
@@ -234,32 +251,25 @@ static int consume_newest(struct kept_lines *l, log_consumer *fn, void *arg,
 	return rc;
 }
 
-int log_search(const char *dir, const struct log_filter *f, int64_t limit,
-	       log_consumer *fn, void *arg, struct err *e)
+/* A file that is too old to have such lines is not read. */
+static int read_files(struct log_files *files, const struct log_filter *f,
+		      struct kept_lines *kept, struct err *e)
 {
-	struct kept_lines kept = {.limit = (size_t)limit};
-	struct log_files files;
 	int64_t at = f->since;
 	int rc = 0;
 
-	list_files(&files, dir);
-	for (size_t i = 0; rc == 0 && i < files.n; i++) {
-		struct log_file *file = &files.all[i];
+	for (size_t i = 0; rc == 0 && i < files->n; i++) {
+		struct log_file *file = &files->all[i];
 
-		if (i == 0 || strcmp(files.all[i - 1].name, file->name) != 0) {
-			kept.first = kept.n;
+		if (i == 0 || strcmp(files->all[i - 1].name, file->name) != 0) {
+			kept->first = kept->n;
 			at = f->since;
 		}
-		file->offset = 0;
 		if (file->mtime_ms + 1000 >= f->since)
-			rc = read_lines(dir, file, f, &at, keep_line, &kept, e);
+			rc = read_lines(file, f, &at, keep_line, kept, e);
+		else
+			file->offset = file->size;
 	}
-	if (rc == 0)
-		rc = consume_newest(&kept, fn, arg, e);
-	for (size_t i = 0; i < kept.n; i++)
-		drop_line(&kept.all[i]);
-	free(kept.all);
-	free(files.all);
 	return rc;
 }
 
@@ -267,50 +277,132 @@ int log_search(const char *dir, const struct log_filter *f, int64_t limit,
 
 struct log_follow {
 	char dir[PATH_MAX];
-	struct log_files files;
+	struct log_files files; /* none of them is open */
 	int64_t at;
 };
 
-struct log_follow *log_follow_new(const char *dir)
+/* Remembers how far the files were read. */
+static void remember(struct log_follow *w, struct log_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		fclose(files->all[i].in);
+		files->all[i].in = NULL;
+	}
+	close_files(&w->files);
+	w->files = *files;
+	*files = (struct log_files){0};
+}
+
+static struct log_follow *new_follow(const char *dir, struct log_files *files)
 {
 	struct log_follow *w = calloc(1, sizeof *w);
 
 	if (!w)
 		abort();
 	text_printf(w->dir, sizeof w->dir, "%s", dir);
-	list_files(&w->files, dir);
+	remember(w, files);
 	return w;
 }
 
-/* The file was read before, maybe under another number. */
+int log_search(const char *dir, const struct log_filter *f, int64_t limit,
+	       struct log_follow **follow, log_consumer *fn, void *arg,
+	       struct err *e)
+{
+	struct kept_lines kept = {.limit = (size_t)limit};
+	struct log_files files;
+	int rc;
+
+	list_files(&files, dir);
+	rc = read_files(&files, f, &kept, e);
+	if (rc == 0)
+		rc = consume_newest(&kept, fn, arg, e);
+	if (rc == 0 && follow)
+		*follow = new_follow(dir, &files);
+	for (size_t i = 0; i < kept.n; i++)
+		drop_line(&kept.all[i]);
+	free(kept.all);
+	close_files(&files);
+	return rc;
+}
+
+/* The later listing of a file that was read, or of a copy of it. A copy that is
+ * being made is shorter. */
+static bool has_same_beginning(const struct log_file *old,
+			       const struct log_file *f)
+{
+	size_t n = old->nbeginning < f->nbeginning ? old->nbeginning
+						   : f->nbeginning;
+
+	return strcmp(old->name, f->name) == 0 &&
+	       memcmp(old->beginning, f->beginning, n) == 0;
+}
+
 static const struct log_file *find_known(const struct log_follow *w,
 					 const struct log_file *f)
 {
-	for (size_t i = 0; i < w->files.n; i++)
-		if (w->files.all[i].inode == f->inode &&
-		    strcmp(w->files.all[i].name, f->name) == 0)
-			return &w->files.all[i];
-	return NULL;
+	const struct log_file *copied = NULL;
+
+	for (size_t i = 0; i < w->files.n; i++) {
+		const struct log_file *old = &w->files.all[i];
+
+		if (!has_same_beginning(old, f))
+			continue;
+		if (old->inode == f->inode && old->offset <= f->size)
+			return old;
+		copied = old;
+	}
+	return f->number ? copied : NULL;
 }
 
-/* Where the follower continues in a file of this size. A file that is shorter than
- * before was copied to number 1 and truncated. */
-static off_t continue_at(const struct log_follow *w, const struct log_file *f,
-			 off_t size)
+/* The file that was the current one is listed, under some number. */
+static bool is_listed(const struct log_files *now, const struct log_file *old)
 {
-	const struct log_file *old = find_known(w, f);
+	for (size_t i = 0; i < now->n; i++)
+		if (has_same_beginning(old, &now->all[i]) &&
+		    now->all[i].size >= old->offset)
+			return true;
+	return false;
+}
 
-	if (old)
-		return old->offset <= size ? old->offset : 0;
-	if (f->number == 0)
-		return 0;
-	for (size_t i = 0; f->number == 1 && i < w->files.n; i++) {
-		old = &w->files.all[i];
-		if (old->number == 0 && strcmp(old->name, f->name) == 0 &&
-		    old->offset <= size)
-			return old->offset;
+/* A rotation during the listing can hide a file that was not read to its end. The
+ * next listing has it, unless somebody deleted it. */
+static void list_again(const struct log_follow *w, struct log_files *now)
+{
+	bool is_whole = false;
+
+	list_files(now, w->dir);
+	for (int tries = 0; !is_whole && tries < 3; tries++) {
+		is_whole = true;
+		for (size_t i = 0; i < w->files.n; i++)
+			if (w->files.all[i].number == 0)
+				is_whole &= is_listed(now, &w->files.all[i]);
+		if (!is_whole) {
+			close_files(now);
+			list_files(now, w->dir);
+		}
 	}
-	return size; /* a copy of what was read */
+}
+
+/* The current file has not been truncated yet, and this is its copy. */
+static bool is_being_copied(const struct log_files *now,
+			    const struct log_file *f)
+{
+	for (size_t i = 0; f->number && i < now->n; i++) {
+		const struct log_file *other = &now->all[i];
+
+		if (other->number == 0 && other->nbeginning > 0 &&
+		    has_same_beginning(other, f) && other->size >= f->size)
+			return true;
+	}
+	return false;
+}
+
+static void forget(struct log_files *files, size_t i)
+{
+	fclose(files->all[i].in);
+	memmove(&files->all[i], &files->all[i + 1],
+		(files->n - i - 1) * sizeof *files->all);
+	files->n--;
 }
 
 int log_follow_next(struct log_follow *w, const struct log_filter *f,
@@ -319,22 +411,28 @@ int log_follow_next(struct log_follow *w, const struct log_filter *f,
 	struct log_files now;
 	int rc = 0;
 
-	list_files(&now, w->dir);
-	for (size_t i = 0; i < now.n; i++) {
+	list_again(w, &now);
+	for (size_t i = 0; i < now.n;) {
 		struct log_file *file = &now.all[i];
-		off_t size = file->offset;
+		const struct log_file *old = find_known(w, file);
 
-		file->offset = continue_at(w, file, size);
-		if (rc == 0 && file->offset < size)
-			rc = read_lines(w->dir, file, f, &w->at, fn, arg, e);
+		if (is_being_copied(&now, file)) {
+			forget(&now, i);
+			continue;
+		}
+		file->offset = old ? old->offset : 0;
+		if (rc == 0 && file->offset < file->size)
+			rc = read_lines(file, f, &w->at, fn, arg, e);
+		i++;
 	}
-	free(w->files.all);
-	w->files = now;
+	remember(w, &now);
 	return rc;
 }
 
 void log_follow_free(struct log_follow *w)
 {
-	free(w->files.all);
+	if (!w)
+		return;
+	close_files(&w->files);
 	free(w);
 }

@@ -31,15 +31,16 @@ SHAPE_DECLARE(log_line, LOG_LINE);
 
 typedef int log_consumer(void *arg, const struct log_line *line, struct err *e);
 
-/* The newest `limit` lines that match, ordered by time. */
-int log_search(const char *dir, const struct log_filter *f, int64_t limit,
-	       log_consumer *fn, void *arg, struct err *e);
-
-/* Follows the files: each call consumes the lines that were appended since the
- * last one, also after a rotation. It begins at the end of the files. */
+/* The newest `limit` lines that match, ordered by time. *follow, if it is not NULL,
+ * continues where the search ended. */
 struct log_follow;
 
-struct log_follow *log_follow_new(const char *dir);
+int log_search(const char *dir, const struct log_filter *f, int64_t limit,
+	       struct log_follow **follow, log_consumer *fn, void *arg,
+	       struct err *e);
+
+/* Follows the files: each call consumes the lines that were appended since the
+ * last one, once each, also after rotations. */
 int log_follow_next(struct log_follow *w, const struct log_filter *f,
 		    log_consumer *fn, void *arg, struct err *e);
 void log_follow_free(struct log_follow *w);

@@ -34,7 +34,7 @@ static int read_log(struct api_request *q, struct buf *out, struct err *e)
 	    read_time("until", q->filter[5], &f.until, e))
 		return -1;
 	list_begin(out);
-	rc = log_search(q->id, &f, q->limit, add_line, out, e);
+	rc = log_search(q->id, &f, q->limit, NULL, add_line, out, e);
 	list_end(out, NULL);
 	return rc;
 }

@@ -84,6 +84,42 @@ def test_new_lines_are_followed_across_a_rotation(home):
     p.wait()
 
 
+def rotate(log, keep):
+    """As skepd does it: the content is copied, and the file truncated."""
+    for i in range(keep, 1, -1):
+        if os.path.exists("%s.%d" % (log, i - 1)):
+            os.rename("%s.%d" % (log, i - 1), "%s.%d" % (log, i))
+    with open("%s.1" % log, "w") as f:
+        f.write(log.read_text())
+    os.truncate(log, 0)
+
+
+def test_each_line_is_followed_once_whenever_the_log_is_rotated(home):
+    """A rotation can happen at any point of the follower's listing, several of them
+    between two listings, and file systems reuse the inode of a deleted file."""
+    logs = home.path / "logs"
+    logs.mkdir(parents=True, mode=0o700)
+    log = logs / "skepd.log"
+    log.touch(mode=0o600)
+    p = home.start(home.bin / "skep", "log", "--follow", "--json",
+                   stdout=subprocess.PIPE, text=True)
+    count = 0
+    for i in range(40):
+        first = count
+        for _ in range(i % 3 + 1):
+            for _ in range(3):
+                with open(log, "a") as f:
+                    f.write(LINE % (count % 60, "info", "skepd", "m/m",
+                                    "line %d" % count, "-"))
+                count += 1
+            rotate(log, 4)
+        for n in range(first, count):
+            message = json.loads(p.stdout.readline())["message"]
+            assert message == "line %d" % n, (message, n)
+    p.kill()
+    p.wait()
+
+
 def test_skepd_rotates_its_log_and_keeps_all_lines(home):
     logs = home.path / "logs"
     logs.mkdir(parents=True, mode=0o700)
