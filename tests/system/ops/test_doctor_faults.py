@@ -107,6 +107,65 @@ def test_messages_that_wait_for_a_person(home):
     assert "messages_stuck" not in look(home)[0]
 
 
+def add_schedule(home, name, held=None):
+    home.execute(home.control, "INSERT INTO schedule (name, cron, zone, missed, overlap,"
+                 " action, agent, prompt, held, anchor_at, computed_at, submitted_by,"
+                 " created_at, changed_at) VALUES (?, '@daily', 'UTC', 'once', 'skip',"
+                 " 'run', 'ann', 'go', ?, 1, 1, 'x', 1, 1)", name, held)
+
+
+def add_firing(home, name, slot, outcome, reason=None):
+    home.execute(home.control, "INSERT INTO firing (schedule, slot, outcome, reason, at)"
+                 " VALUES (?, ?, ?, ?, 1)", name, slot, outcome, reason)
+
+
+def test_a_schedule_that_waits_for_a_confirmation(home):
+    fill(home, "ann")
+    add_schedule(home, "good")
+    add_schedule(home, "bad", held="there is no time zone Mars/Base")
+    found = planted(home, "schedule_held", fixed=False)
+    assert found["subject"] == "bad" and "Mars/Base" in found["what"], found
+    home.execute(home.control, "UPDATE schedule SET held = NULL")
+    assert "schedule_held" not in look(home)[0]
+
+
+def test_a_schedule_whose_newest_slot_failed(home):
+    fill(home, "ann")
+    for name in "good", "bad":
+        add_schedule(home, name)
+    add_firing(home, "good", 1, "failed", "an old reason")
+    add_firing(home, "good", 2, "fired")
+    add_firing(home, "bad", 1, "fired")
+    add_firing(home, "bad", 2, "failed", "the agent is disabled")
+    found = planted(home, "schedule_failed", fixed=False)
+    assert found["subject"] == "bad" and "disabled" in found["what"], found
+    add_firing(home, "bad", 3, "fired")
+    assert "schedule_failed" not in look(home)[0]
+
+
+def test_a_budget_of_something_that_does_not_exist(home):
+    fill(home, "ann")
+    for name, agent, channel in (("good", "ann", None), ("all", None, None),
+                                 ("bad", "bob", None)):
+        home.execute(home.control, "INSERT INTO budget (name, per, unit, period, hard,"
+                     " at_hard, agent, channel, created_at, updated_at) VALUES"
+                     " (?, 'session', 'runs', 'total', 5, 'end', ?, ?, 1, 1)",
+                     name, agent, channel)
+    for session in "s", "t":  # a budget with several counts is one finding
+        home.execute(home.control, "INSERT INTO budget_use (budget, subject,"
+                     " period_start, used, updated_at) VALUES ('bad', ?, 0, 1, 1)",
+                     "bob/" + session)
+    found = planted(home, "budget_idle", fixed=False)
+    assert found["subject"] == "bad" and "agent bob" in found["what"], found
+    rows = [f["subject"] for f in home.skep("doctor", "--json").lines]
+    assert rows.count("bad") == 1, rows
+    home.execute(home.control, "UPDATE budget SET agent = 'ann', channel = 'mail'"
+                 " WHERE name = 'bad'")
+    assert "channel mail" in planted(home, "budget_idle", fixed=False)["what"]
+    home.execute(home.control, "UPDATE budget SET channel = NULL")
+    assert "budget_idle" not in look(home)[0]
+
+
 def test_a_supervisor_that_is_dead_and_its_socket(home):
     fill(home, "ann")
     home.execute(home.control, "INSERT OR REPLACE INTO supervisor (one, pid, start_ticks,"
