@@ -47,7 +47,8 @@ const struct command cmd_login_end = {
 	.name = "login end",
 	.args = "LOGIN",
 	.help = "sign a browser out, or withdraw its code",
-	.about = "Open event streams of the browser are closed.",
+	.about = "Its next request is refused. An event stream that is open "
+		 "stays open until the browser closes it.",
 	.needs = NEEDS_SUPERVISOR,
 	.arguments = ARGUMENTS(
 		{"LOGIN", "id of a login; 'skep login ls' lists them"}),
