@@ -78,7 +78,7 @@ def test_init_again_keeps_everything(home):
     first = home.skep("init", *args, "--json").lines[-1]
     assert first["tested"] and first["credential"] == "helper", first
     assert first["listen"].startswith("127.0.0.1:"), first
-    assert [n.split()[1] for n in first["next"]] == ["up", "run", "token"], first
+    assert [n.split()[1] for n in first["next"]] == ["up", "run", "ui"], first
     before = home.picture()
     stored = home.path / "credentials" / "helper"
     assert stored.read_text() == "sekrit-55\n"
