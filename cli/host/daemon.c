@@ -375,6 +375,8 @@ int daemon_check(struct cli *cli, struct err *e)
 	int ends[2], status = 0;
 	pid_t pid;
 
+	if (daemon_in_place(cli, e))
+		return -1;
 	if (pipe2(ends, O_CLOEXEC))
 		return err_errno_set(e, "pipe");
 	(void)fflush(NULL);

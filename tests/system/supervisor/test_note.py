@@ -1,11 +1,5 @@
 """Notes of users about runs."""
-import pathlib
-import sqlite3
-
-from skepd_lib import Host, Refused, host
-
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
-OLD_RUN = "run_01hf7yat000000000000000001"
+from skepd_lib import Refused, host
 
 
 def refusal(h, run, body):
@@ -46,18 +40,3 @@ def test_a_wrong_note_changes_nothing(home):
     assert "there is no run" in home.refused(66, "note", "run_" + "0" * 26, "x")
     assert h.get(run)["note"] == "kept"
     h.down()
-
-
-def test_a_home_of_the_first_version_gets_notes(home):
-    home.path.mkdir(mode=0o700)
-    (home.path / "state").mkdir(mode=0o700)
-    db = sqlite3.connect(home.control)
-    db.executescript((FIXTURES / "control-v1.sql").read_text())
-    db.close()
-    h = Host(home).start()
-    assert home.query(home.control, "PRAGMA user_version") >= [(2,)]
-    assert h.get(OLD_RUN)["state"] == "succeeded"
-    home.skep("note", OLD_RUN, "from before")
-    assert h.get(OLD_RUN)["note"] == "from before"
-    h.down()
-    home.integrity()

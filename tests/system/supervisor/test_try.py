@@ -297,7 +297,7 @@ def test_several_agents_and_the_winner_of_another_file(home):
     rows = trials(h, exp)
     assert [(t["agent"], t["outcome"], t["files_changed"]) for t in rows] == [
         ("bot", "succeeded", 6), ("other", "succeeded", 6)] * 2, rows
-    assert "probability that two variants do not differ" in out, out
+    assert "p-values of the differences between variants" in out, out
     assert home.skep("try", "diff", exp, "1", "2").out == "M who\n"
     diff = "/v1/experiments/%s/diff?trial=" % exp
     got, = h.call("GET", diff + "1&other=2&patch=true")["items"]
