@@ -154,13 +154,13 @@ def test_a_worker_made_before_its_commit_failed_has_done_nothing(home):
     """It waits at a gate that then closes; the run starts again, once."""
     if not faults_bin():
         lib.skip("no build with fault points")
-    gate_closes(Host(home, QUICK, faults_bin("kill")).start())
+    gate_closes(Host(home, QUICK, faults_bin()).start())
 
 
 def test_the_same_of_a_worker_that_was_not_preforked(home):
     if not faults_bin():
         lib.skip("no build with fault points")
-    gate_closes(Host(home, NO_PREFORK, faults_bin("kill")).start())
+    gate_closes(Host(home, NO_PREFORK, faults_bin()).start())
 
 
 def gate_closes(h):
