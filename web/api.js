@@ -25,7 +25,7 @@ export async function call(method, path, body, options = {}) {
 		});
 	} catch (error) {
 		if (error.name === 'AbortError') throw error;
-		throw new Problem(0, {title: 'skepd is not reachable', detail: 'No connection to skepd. The page tries again by itself.'});
+		throw new Problem(0, {title: 'skepd is not reachable', detail: 'No connection to skepd. The page reconnects automatically.'});
 	}
 	if (!answer.ok) {
 		const problem = new Problem(answer.status, await answer.json().catch(() => null));

@@ -35,7 +35,7 @@ export async function open(box, words) {
 	}
 	function show() {
 		const order = [...cards.values()].sort((x, y) => later.has(x.a.id) - later.has(y.a.id) || x.a.asked_at - y.a.asked_at);
-		if (!order.length) fill(listBox, empty('Nobody waits for you', 'When a run asks a question, its card appears here, oldest first.'));
+		if (!order.length) fill(listBox, empty('No open questions', 'When a run asks a question, its card appears here, oldest first.'));
 		else {
 			listBox.querySelector('.empty')?.remove();
 			order.forEach((c, i) => { if (listBox.children[i] !== c.el) listBox.insertBefore(c.el, listBox.children[i] ?? null); });

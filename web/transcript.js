@@ -253,7 +253,7 @@ export function attachment(media, name, type, data = {}) {
 	else if (media) {
 		const load = async () => {
 			const answer = await fetch(new URL('v1/media/' + seg(media), root));
-			if (!answer.ok) throw new Error('skepd does not have this attachment any more');
+			if (!answer.ok) throw new Error('skepd no longer has this attachment');
 			return answer.arrayBuffer();
 		};
 		if (IMAGES.test(type ?? '')) load().then(b => box.append(h('img.media', {src: URL.createObjectURL(new Blob([b], {type})), alt: title}))).catch(() => {});

@@ -17,8 +17,8 @@
  * A process that has just left would take a free lock again before the first
  * waiter has woken up, on a busy machine hundreds of times. So waiters are
  * visible: each has a read lock on one byte of the directory, whose number is
- * the time at which it came. Whoever comes while there is one lets the oldest go
- * first, for a limited time: it may be stopped.
+ * the time at which it came. A writer that arrives meanwhile waits for the
+ * oldest, for a limited time: it may be stopped.
  */
 struct write_queue {
 	int fd; /* -1: no queue (read-only connections) */

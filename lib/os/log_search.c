@@ -365,7 +365,7 @@ static bool is_listed(const struct log_files *now, const struct log_file *old)
 }
 
 /* A rotation during the listing can hide a file that was not read to its end. The
- * next listing has it, unless somebody deleted it. */
+ * next listing has it, unless it was deleted. */
 static void list_again(const struct log_follow *w, struct log_files *now)
 {
 	bool is_whole = false;

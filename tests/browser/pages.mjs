@@ -44,7 +44,7 @@ await withBrowser(async (page, {requests}) => {
 	await page.locator('article', {hasText: 'May I?'}).locator('input').fill('be careful');
 	await page.locator('article', {hasText: 'May I?'}).getByRole('button', {name: 'Allow once'}).click();
 	await page.locator('article', {hasText: 'And this?'}).getByRole('button', {name: 'Deny'}).click();
-	await has(page, 'Nobody waits for you');
+	await has(page, 'No open questions');
 	await until(page, () => document.getElementById('waiting').textContent === '');
 
 	// Run: transcript grows, tools are folded, search, tabs, note, download
